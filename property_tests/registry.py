@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final, TypeAlias, TypeVar
 
 from pydantic import (
@@ -28,13 +27,14 @@ from pydantic import (
 
 from compat.verdicts.conformance import Level, Status
 from property_tests.check import Check
+from property_tests.dialects.table import DIALECTS
 from refengine.postures import options_of
 from refengine.profile import options
 
 FAMILIES: Final = (
     *("ORD", "INS", "TOOL", "RD", "MSG", "WRAP", "STR", "ERR", "CTX", "EVT", "RUN"),
     *("CONC", "DEEP", "EXT", "COMPAT", "SER", "INT", "SURF", "STO"),
-    *("FLOW", "LOOP", "CB"),
+    *(each.family for each in DIALECTS),
 )
 """The families of clauses, in the order they are shown."""
 
@@ -136,22 +136,13 @@ class Clause(Frozen):
         return given
 
 
-_PROFILES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "FLOW": "compat.dialects.flow.profile:FlowProfile",
-        "LOOP": "compat.dialects.stream_loop.profile:LoopProfile",
-        "CB": "compat.dialects.callbacks.profile:CallbacksProfile",
-    }
-)
-"""The kinds of profiles of families that have their own, each imported for it alone."""
-
-
 def _postures_of(family: str) -> Iterable[str]:
     """Return the postures of the kind of profile that a family is judged under."""
-    if family not in _PROFILES:
-        return options()
-    module, _, name = _PROFILES[family].partition(":")
-    return options_of(getattr(import_module(module), name))
+    for each in DIALECTS:
+        if each.family == family:
+            module, _, name = each.profiles.partition(":")
+            return options_of(getattr(import_module(module), name))
+    return options()
 
 
 class Retired(Frozen):

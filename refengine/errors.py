@@ -294,13 +294,25 @@ class UnknownProfileError(RefengineError, LookupError):
 
 @error
 class IncompleteProfileError(RefengineError, ValueError):
-    """A profile gives no value, or an unknown one, for a posture."""
+    """A profile gives no value, or an unknown one, for a posture.
+
+    ``allowed`` is empty for a posture that profiles of its kind do not have.
+    """
 
     profile: str
     posture: str
     got: object
     allowed: str
-    says = "profile {profile!r}, posture {posture}: {got!r} is not one of {allowed}"
+    says = "profile {profile!r}{_wrong}"
+
+    @property
+    def _wrong(self) -> str:
+        if not self.allowed:
+            return f": there is no posture {self.posture!r}: leave it out"
+        if self.got is None:
+            wanted = f"give it one of {self.allowed}"
+            return f" has no value for posture {self.posture}: {wanted}"
+        return f", posture {self.posture}: {self.got!r} is not one of {self.allowed}"
 
 
 @error

@@ -56,7 +56,7 @@ def choosing(base: P, posture: str, option: str) -> P:
     Raises IncompleteProfileError for a posture or an option that does not exist.
     """
     if posture not in options_of(type(base)):
-        raise IncompleteProfileError(base.name, posture, option, "any posture")
+        raise IncompleteProfileError(base.name, posture, option, "")
     changes: dict[str, Any] = {posture: option}
     return replace(base, **changes)
 
@@ -80,7 +80,7 @@ def profiles_in(kind: type[P], text: str) -> Iterator[P]:
                 raise IncompleteProfileError(name, posture, None, ", ".join(allowed))
         for posture in postures.keys() - known.keys():
             got = postures[posture]
-            raise IncompleteProfileError(name, posture, got, "any posture")
+            raise IncompleteProfileError(name, posture, got, "")
         make = cast("Callable[..., P]", kind)  # a protocol has no fields to give
         yield make(name=name, **postures)
 

@@ -88,7 +88,10 @@ def test_serve_takes_the_port_and_the_model_it_is_given(scenario) -> None:
         ("{", "scenario.json is not a scenario"),
         ('{"agent": {}, "model_scrip": []}', "there is no such field"),
         ('{"agent": {}, "model_script": ["hi"]}', "model_script.0"),
-        ('{"agent": {}, "model_script": ["user:hi"]}', "a model answers as"),
+        (
+            '{"agent": {}, "model_script": ["user:hi"]}',
+            "write an answer of the",
+        ),
     ],
 )
 def test_serve_tells_what_is_wrong_with_a_scenario(scenario, text, told) -> None:

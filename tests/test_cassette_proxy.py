@@ -382,7 +382,7 @@ def test_value_that_was_taken_out_by_name_is_named_again(vendor, tmp_path) -> No
         ask(url)
         played = ended(process)
     with command("serve", path) as (process, url):
-        with pytest.raises(BadRequestError, match="is named again by"):
+        with pytest.raises(BadRequestError, match="name it here as well"):
             ask(url)
         unnamed = ended(process)
 

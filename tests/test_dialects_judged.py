@@ -13,11 +13,11 @@ from compat.engines.stream_loop.reference import StreamLoop, StreamLoopLinear
 from property_tests.dialects.deciding import WorldDecider
 from property_tests.dialects.dialects import dialect_named, dialects
 from property_tests.dialects.matrix import killed
+from property_tests.dialects.table import DIALECTS
 from property_tests.registry import SeedSource, unmatched
 from tests.test_flow_judged import run
 from tests.test_registry import SEEDS
 
-SEED = {"flow": "003", "stream-loop": "002", "callbacks": "004"}
 EACH = pytest.mark.parametrize("dialect", dialects(), ids=lambda each: each.name)
 MUTANTS = [
     pytest.param(dialect, mutant, id=mutant.id)
@@ -69,10 +69,13 @@ def test_every_mutant_has_a_name_of_its_own(dialect) -> None:
 @EACH
 def test_every_quote_of_a_clause_is_in_its_seed(dialect) -> None:
     sources = [each.source for each in dialect.contract.clauses]
-    quotes = [each.quote for each in sources if isinstance(each, SeedSource)]
-    seed = SEEDS[SEED[dialect.name]]
+    quoting = [each for each in sources if isinstance(each, SeedSource)]
 
-    assert [each for each in quotes if each not in seed] == []
+    assert [each for each in quoting if each.quote not in SEEDS[each.seed]] == []
+
+
+def test_the_reference_of_every_dialect_is_played() -> None:
+    assert {"flow", *SMALL} == {each.name for each in DIALECTS}
 
 
 @pytest.mark.one_in(3)

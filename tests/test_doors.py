@@ -78,7 +78,7 @@ def test_a_generator_that_tells_something_else_is_refused(steps, why) -> None:
     with pytest.raises(DoorError, match=why) as caught:
         played(*steps)
 
-    assert "yield AgentEvents, and refengine.testing.doors.ended(...)" in str(
+    assert "yield AgentEvents and, at last, refengine.testing.doors.ended(...)" in str(
         caught.value
     )
 

@@ -48,7 +48,7 @@ CASES: Mapping[str, tuple[str, Mapping[str, str], str]] = {
     "broken-npm": (
         "ts",
         {"node": NODE, "npm": "echo no route to packages >&2; exit 1"},
-        "see that npm reaches its registry\n  no route to packages\n",
+        "make sure that npm can reach its registry\n  no route to packages\n",
     ),
     "broken-compiler": (
         "ts",
@@ -60,7 +60,7 @@ CASES: Mapping[str, tuple[str, Mapping[str, str], str]] = {
     "no-modules": (
         "go",
         {"go": BUILDS},
-        "see that GOPROXY is reached\n  go: no route to modules\n",
+        "make sure that GOPROXY can be reached\n  go: no route to modules\n",
     ),
 }
 

@@ -128,7 +128,7 @@ def test_a_tool_may_take_longer_than_a_driver_may_be_silent(tmp_path: Path) -> N
 def test_a_driver_of_another_protocol_is_refused(tmp_path: Path) -> None:
     command = driver(tmp_path, PYTHON.replace('"protocol": 2', '"protocol": 7'))
 
-    with pytest.raises(DriverProtocolError, match="protocol 7, and 2 is spoken here"):
+    with pytest.raises(DriverProtocolError, match="protocol 7, but 2 is spoken here"):
         RemoteEngine("mine", lambda: command)
 
 

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from property_tests.dialects.table import DIALECTS
 from tools.pages import languages
 from tools.pages.engines import (
     BEGIN,
     END,
     PAGE,
+    TITLES,
     NoReportsError,
     main,
     read_rows,
@@ -103,6 +105,34 @@ def test_the_page_keeps_all_but_its_tables(tmp_path: Path) -> None:
     assert made.partition(BEGIN)[0] == page.partition(BEGIN)[0]
     assert made.partition(END)[2] == page.partition(END)[2]
     assert written(made, rows) == made
+
+
+def test_who_adds_an_engine_keeps_the_rows_of_all_others(tmp_path: Path) -> None:
+    page = PAGE.read_text("utf-8")
+    rows = read_rows([report(tmp_path, "m", "eino-0.9", result("ORD-001", "pass"))])
+    before = [each for each in page.splitlines() if " conformant | " in each]
+
+    made = written(page, rows).splitlines()
+
+    assert set(before) <= set(made)
+    assert "| `m` | v1 | `eino-0.9` | conformant | 1,100 |" in "\n".join(made)
+
+
+def test_a_row_of_an_engine_that_is_gone_goes_too(tmp_path: Path) -> None:
+    page = PAGE.read_text("utf-8")
+    gone = read_rows([report(tmp_path, "m", "eino-0.9", result("ORD-001", "pass"))])
+
+    assert written(written(page, gone), ()) == page
+
+
+def test_the_tables_of_the_page_are_read_as_they_were_written() -> None:
+    page = PAGE.read_text("utf-8")
+
+    assert written(page, ()) == page
+
+
+def test_agents_of_every_dialect_have_a_title() -> None:
+    assert tuple(TITLES) == ("", *(each.name for each in DIALECTS))
 
 
 def test_no_report_and_an_empty_one_are_told(

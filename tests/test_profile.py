@@ -56,9 +56,11 @@ def test_a_table_that_lacks_a_posture_or_has_one_too_many_does_not_load():
     whole = "".join(f'{name} = "{getattr(SEED_001, name)}"\n' for name in options())
 
     assert list(read_profiles(f"[mine]\n{whole}")) == [replace(SEED_001, name="mine")]
-    with pytest.raises(IncompleteProfileError, match="'mine', posture route: None"):
+    with pytest.raises(
+        IncompleteProfileError, match="no value for posture route: give"
+    ):
         list(read_profiles("[mine]\n" + whole.replace('route = "last_left"\n', "")))
-    with pytest.raises(IncompleteProfileError, match="'mine', posture colour: 'red'"):
+    with pytest.raises(IncompleteProfileError, match="there is no posture 'colour'"):
         list(read_profiles(f'[mine]\n{whole}colour = "red"'))
     with pytest.raises(IncompleteProfileError, match="'mine', posture route: 'home'"):
         list(read_profiles("[mine]\n" + whole.replace("last_left", "home")))

@@ -1,4 +1,9 @@
-"""The profiles of LangChain and LangGraph, held against the installed packages."""
+"""The profiles of LangChain and LangGraph, held against the installed packages.
+
+    python -m tests.test_profile_confirmed
+
+writes anew the rows of their page that say how each posture is confirmed.
+"""
 
 import re
 from itertools import product
@@ -104,9 +109,29 @@ def confirmed_by(under, posture: str, each) -> bool:
     return refusal_of(run(play(read_scenario(each, posture), ENGINES[under]))) is None
 
 
+def rows(under) -> list[str]:
+    return [row(under, posture) for posture in options()]
+
+
+def shown_rows(page: str, under) -> list[str]:
+    """Return the rows of a profile that the page has."""
+    section = page.split(f"## {under.name}\n")[1]
+    return re.findall(r"^\| `.*$", section.split("\n## ")[0], re.MULTILINE)
+
+
 @pytest.mark.parametrize("under", ENGINES, ids=lambda each: each.name)
 def test_the_page_tells_every_posture(under) -> None:
-    section = PAGE.read_text("utf-8").split(f"## {under.name}\n")[1]
-    rows = re.findall(r"^\| `.*$", section.split("\n## ")[0], re.MULTILINE)
+    assert shown_rows(PAGE.read_text("utf-8"), under) == rows(under)
 
-    assert rows == [row(under, posture) for posture in options()]
+
+def rewritten(page: str) -> str:
+    """Return the page with the rows of both profiles as they are now."""
+    for under in ENGINES:
+        head, title, rest = page.partition(f"## {under.name}\n")
+        old = "\n".join(shown_rows(page, under))
+        page = head + title + rest.replace(old, "\n".join(rows(under)), 1)
+    return page
+
+
+if __name__ == "__main__":
+    PAGE.write_text(rewritten(PAGE.read_text("utf-8")), "utf-8")

@@ -194,7 +194,7 @@ def test_error_is_raised_on_leaving_if_a_client_wraps_it(cassette, client):
     with pytest.raises(MismatchError) as caught:
         inside(strict_cassette(cassette), wrapped)
 
-    assert caught.value.__notes__ == ["The client made of it: RuntimeError"]
+    assert caught.value.__notes__ == ["The client turned this error into RuntimeError"]
     assert caught.value.__cause__ is None
 
 

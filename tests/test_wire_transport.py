@@ -95,7 +95,7 @@ def test_error_that_was_hidden_is_raised_on_leaving():
     with pytest.raises(MismatchError) as caught, client:
         inside(transport, wrapped)
 
-    assert caught.value.__notes__ == ["The client made of it: RuntimeError"]
+    assert caught.value.__notes__ == ["The client turned this error into RuntimeError"]
 
 
 def test_error_of_a_test_is_not_replaced():

@@ -31,6 +31,7 @@ from compat.cli.values import (
     one_of,
 )
 from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
+from property_tests.dialects.table import DIALECTS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -80,7 +81,7 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
     "--dialect",
     "spoken",
     about="the dialect that a door of your own is to",
-    kind=one_of("flow", "stream-loop", "callbacks"),
+    kind=one_of(*(each.name for each in DIALECTS)),
 )
 @option(
     "--examples",

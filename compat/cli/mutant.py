@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from property_tests.dialects.dialect import Dialect, DialectMutant
-    from property_tests.judging.inputs import MadeCorpus
     from property_tests.matrix import Matrix, Search
     from property_tests.mutants import Mutant
 
@@ -139,7 +138,10 @@ def show_matrix(  # noqa: PLR0913  # the options of the command
     if file is not None:
         file.write_text(json.dumps(found.as_json(), indent=1) + "\n", "utf-8")
     stale = (*unmatched(contract(), CHECKS), *unknown_names(contract()))
-    _print(found, made, stale)
+    worlds = sum(len(dialect.fixed()) for dialect, *_ in spoken)
+    if mutants:
+        worlds += len(made.corpus.worlds)
+    _print(found, made.told if mutants else (), stale, worlds)
     return _code(found, stale)
 
 
@@ -186,7 +188,9 @@ def _of_dialects(
     return found
 
 
-def _print(found: Matrix, made: MadeCorpus, stale: Sequence[str]) -> None:
+def _print(
+    found: Matrix, notes: Iterable[str], stale: Sequence[str], played_in: int
+) -> None:
     from rich.console import Console
     from rich.text import Text
 
@@ -206,12 +210,12 @@ def _print(found: Matrix, made: MadeCorpus, stale: Sequence[str]) -> None:
             console.print(Text(f"{title}: {', '.join(which)}", "bold red"))
     for each in (*found.faults, *stale):
         console.print(Text(each, "bold red"))
-    for each in made.told:
+    for each in notes:
         console.print(each)
     killed = len(found.by_named)
     many = counted(len(found.kills), "mutant")
     clauses = counted(len(found.clauses), "checked clause")
-    worlds = counted(len(made.corpus.worlds), "world")
+    worlds = counted(played_in, "world")
     console.print(
         f"{killed} of {many} {does(killed, 'are')} killed by a clause"
         f" {'it names' if killed == 1 else 'they name'}, {clauses}, {worlds}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from compat.profiles.comparing import PostureDifference
     from compat.profiles.flow_comparing import FlowPostureDifference
-    from compat.profiles.kinds import ProfileKind
+    from compat.profiles.kinds import ProfileKind, ShownDifference
     from compat.profiles.small_worlds import WorldPostureDifference
     from property_tests.inferring import Inferred, Posture
     from refengine.messages import Json
@@ -144,39 +144,23 @@ def diff(a: str, b: str) -> int:
 
     out = console()
     found, said = 0, meanings(kind.of)
-    for posture, lines in _differing(left, right):
+    for each in kind.differences(left, right):
         found += 1
-        out.print(_headed(posture, said[posture], left, right).append_text(lines))
+        told = _headed(each.posture, said[each.posture], left, right)
+        out.print(told.append_text(_what_shows(each, left.name, right.name)))
     out.print(f"{a} and {b} differ in {counted(found, 'posture')}")
     return OK
 
 
-def _differing(left: AnyProfile, right: AnyProfile) -> Iterator[tuple[str, Text]]:
-    """Yield each posture in which they differ, with what shows it."""
-    from compat.dialects.callbacks.profile import CallbacksProfile
-    from compat.dialects.flow.profile import FlowProfile
-    from compat.dialects.stream_loop.profile import LoopProfile
+def _what_shows(each: ShownDifference, left: str, right: str) -> Text:
+    from compat.profiles.comparing import PostureDifference
+    from compat.profiles.small_worlds import WorldPostureDifference
 
-    if isinstance(left, Profile) and isinstance(right, Profile):
-        from compat.profiles.comparing import profile_differences
-
-        for one in profile_differences(left, right):
-            yield one.posture, _by_run(one)
-    elif isinstance(left, FlowProfile) and isinstance(right, FlowProfile):
-        from compat.profiles.flow_comparing import flow_differences
-
-        for found in flow_differences(left, right):
-            yield found.posture, _by_decision(found, left.name, right.name)
-    elif isinstance(left, LoopProfile) and isinstance(right, LoopProfile):
-        from compat.profiles.loop_comparing import loop_differences
-
-        for each in loop_differences(left, right):
-            yield each.posture, _by_world(each, left.name, right.name)
-    elif isinstance(left, CallbacksProfile) and isinstance(right, CallbacksProfile):
-        from compat.profiles.callbacks_comparing import callbacks_differences
-
-        for each in callbacks_differences(left, right):
-            yield each.posture, _by_world(each, left.name, right.name)
+    if isinstance(each, PostureDifference):
+        return _by_run(each)
+    if isinstance(each, WorldPostureDifference):
+        return _by_world(each, left, right)
+    return _by_decision(each, left, right)
 
 
 def _headed(posture: str, meaning: str, left: AnyProfile, right: AnyProfile) -> Text:

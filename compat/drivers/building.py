@@ -40,7 +40,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 
 
 DOWNLOADS: Final = (
-    "modules are downloaded when it is built for the first time, so see that"
+    "modules are downloaded when it is built for the first time: make sure that"
 )
 
 
@@ -51,7 +51,7 @@ class DriverBuildError(RefengineError):
     """
 
     def __init__(
-        self, name: str, log: str, why: str = f"{DOWNLOADS} GOPROXY is reached"
+        self, name: str, log: str, why: str = f"{DOWNLOADS} GOPROXY can be reached"
     ) -> None:
         self.log = log
         lines = [each for each in log.strip().splitlines() if each]

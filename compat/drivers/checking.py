@@ -118,7 +118,7 @@ WORLDS: Final = (
         "the tool is called once, and the run is completed",
     ),
     SmallWorld(
-        "errors keep their number",
+        "an error keeps its number",
         (),
         {"tools": [{"name": "t", "error": "no"}]},
         ASKED,
@@ -126,7 +126,7 @@ WORLDS: Final = (
             _says("event", error="no", **{"class": "ScriptedError"}),
             _says("model_request", messages="'tool'"),
         ),
-        "the error of a tool ends the run as itself, or its text is the result",
+        "a tool's error ends the run unchanged, or its text becomes the result",
     ),
     SmallWorld(
         "errors have a kind",
@@ -257,13 +257,13 @@ def check_driver(command: Sequence[str], patience: float) -> Iterator[FunctionCh
         return
     missing = [each for each in FACTS if not door.about.get(each)]
     if missing:
-        why = f"it does not say its {', '.join(missing)}"
+        why = f"it does not give its {', '.join(missing)}"
         yield FunctionChecked("initialize", "FAILED", why)
         return
     yield FunctionChecked("initialize", "ok")
     dialect = door.about["dialect"]
     if dialect not in OF_DIALECT:
-        why = f"there are no small worlds of {dialect}: conform judges it"
+        why = f"there are no small worlds for {dialect}: judge it by refengine conform"
         yield FunctionChecked("build, run", "not declared", why)
     for world in OF_DIALECT.get(dialect, ()):
         yield world.check(door)
@@ -296,7 +296,7 @@ def _shutdown(command: Sequence[str], patience: float) -> FunctionChecked:
     except RefengineError as error:
         return FunctionChecked("shutdown", "FAILED", str(error))
     status = driver.wait()
-    why = "" if status == 0 else f"wanted: exit status 0, and it is {status}"
+    why = "" if status == 0 else f"wanted: exit status 0, but it is {status}"
     return FunctionChecked("shutdown", "FAILED" if why else "ok", why)
 
 

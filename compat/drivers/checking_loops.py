@@ -98,11 +98,11 @@ LOOP_WORLDS: Final = (
         "changes of parts and what they make are told",
     ),
     SmallLoopWorld(
-        "errors keep their number",
+        "an error keeps its number",
         ("errors",),
         {"script": [[{"error": "broken"}]]},
         _says("run_end", "ScriptedLoopError"),
-        "what a stream breaks with comes out as itself",
+        "the error that breaks a stream comes out unchanged",
     ),
     SmallLoopWorld(
         "tool that fails",
@@ -141,7 +141,7 @@ LOOP_WORLDS: Final = (
         ("loops", "prompts"),
         {"script": CALLS, "tools": [ASKING], "next_prompt": ""},
         lambda trace: bool(trace.of("warning") or len(trace.of("model_request")) > 1),
-        "an empty prompt is warned of, or asked with",
+        "an empty prompt gives a warning, or is sent",
     ),
 )
 """A world for each function that a stream loop has of its own."""

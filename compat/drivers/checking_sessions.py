@@ -86,7 +86,7 @@ SESSION_WORLDS: Final = (
         ("clients",),
         _client(load_agent_storage={"gives": {"messages": [], "mood": "good"}}),
         _says("run_end", "'mood': 'good'"),
-        "the state that a client gives is gone on from",
+        "a session goes on from the state that a client gives",
     ),
     SmallSessionWorld(
         "session listen",
@@ -108,7 +108,7 @@ SESSION_WORLDS: Final = (
         lambda trace: (
             bool(trace.of("hook_exit")) and _says("event", "on_session_end")(trace)
         ),
-        "a delivery goes through what stands around it",
+        "a delivery passes through the middleware around it",
     ),
     SmallSessionWorld(
         "run as a stream, close",

@@ -96,8 +96,8 @@ class DriverProtocolError(RefengineError):
     def __init__(self, said: object) -> None:
         self.said = said
         super().__init__(
-            f"the driver answers 'initialize' with protocol {said!r}, and"
-            f" {PROTOCOL} is spoken here: take the driver of this version"
+            f"the driver answers 'initialize' with protocol {said!r}, but"
+            f" {PROTOCOL} is spoken here: use a driver that speaks it"
         )
 
 

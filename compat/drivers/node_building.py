@@ -130,7 +130,7 @@ class NodeDriver:
             work.replace(folder)
 
     def _said(self, command: Sequence[str], work: Path) -> None:
-        why = f"{DOWNLOADS} npm reaches its registry"
+        why = f"{DOWNLOADS} npm can reach its registry"
         said_by(command, self.name, why, cwd=work)
 
 

@@ -22,7 +22,7 @@ class DriverDialectError(RefengineError):
     def __init__(self, dialect: str) -> None:
         self.dialect = dialect
         super().__init__(
-            f"the driver says that its dialect is {dialect!r}: there are"
+            f"the driver says that its dialect is {dialect!r}: there are only"
             f" {', '.join(SPOKEN)}"
         )
 

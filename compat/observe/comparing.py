@@ -89,7 +89,7 @@ def _trace_only(seen: ObservedTrace, expected: list[Entry], free: bool) -> str |
 def _trace_has(seen: ObservedTrace, expected: list[Entry], free: bool) -> str | None:
     find = unmatched if free else subsequence
     missing = find(expected, seen.entries, matches)
-    return None if missing is None else f"no {missing} where it is expected"
+    return None if missing is None else f"{missing} is missing where it is expected"
 
 
 def _trace_lacks(seen: ObservedTrace, expected: list[Entry], _: bool) -> str | None:
@@ -115,7 +115,7 @@ def _events(seen: ObservedTrace, expected: list[Event], free: bool) -> str | Non
 def _events_has(seen: ObservedTrace, expected: list[Event], free: bool) -> str | None:
     find = unmatched if free else subsequence
     missing = find(expected, seen.events, _joining)
-    return None if missing is None else f"no {missing} where it is expected"
+    return None if missing is None else f"{missing} is missing where it is expected"
 
 
 def _last_event(seen: ObservedTrace, expected: Event, _: bool) -> str | None:

@@ -185,7 +185,7 @@ def _without_nulls(value: object) -> object:
 
 def _beyond(row: ObservedRow, problems: Sequence[str]) -> RowVerdict:
     if not row.beyond:
-        detail = f"no tag, but {'; '.join(problems)}"
+        detail = f"it has no tag, but a fault: {'; '.join(problems)}"
         return RowVerdict(row.id, "beyond", detail, unknown=True)
     where = {_operation(row.scenario, problem) for problem in problems}
     named = f" ({', '.join(sorted(where))})" if where else ""

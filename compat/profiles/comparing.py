@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, TypeAlias, cast
 
+from refengine.errors import RefengineError, error
 from refengine.messages import Json
-from refengine.profile import Profile, choosing, differences
+from refengine.profile import Profile, choosing, differences, options
 from refengine.testing.clock import run
 from refengine.testing.doors import ReferenceEngine
 from refengine.testing.scenario import Scenario
@@ -41,10 +42,25 @@ class PostureDifference:
     divergence: Divergence
 
 
+@error
+class NoScenarioError(RefengineError, LookupError):
+    """A posture has no scenario that shows it."""
+
+    posture: str
+    says = (
+        "no scenario shows posture {posture!r}: add to compat/profiles/scenarios.json"
+        " the smallest ones in which two of its options differ"
+    )
+
+
 def scenarios() -> dict[str, Sequence[Mapping[str, Any]]]:
-    """Return the small scenarios of each posture, as JSON."""
+    """Return the small scenarios of each posture, as JSON; raises NoScenarioError."""
     text = files("compat.profiles").joinpath("scenarios.json").read_text("utf-8")
-    return cast("dict[str, Sequence[Mapping[str, Any]]]", json.loads(text))
+    found = cast("dict[str, Sequence[Mapping[str, Any]]]", json.loads(text))
+    for posture in options():
+        if not found.get(posture):
+            raise NoScenarioError(posture)
+    return found
 
 
 def unconfirmed() -> Mapping[str, Mapping[str, str]]:

@@ -10,8 +10,9 @@ import ast
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import pairwise
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from compat.dialects.callbacks.profile import CALLBACKS_PROFILES, CallbacksProfile
 from compat.dialects.flow.profile import FLOW_PROFILES, FlowProfile
@@ -19,6 +20,17 @@ from compat.dialects.stream_loop.profile import LOOP_PROFILES, LoopProfile
 from refengine.errors import RefengineError, error
 from refengine.postures import AnyProfile, named
 from refengine.profile import PROFILES, Profile
+
+if TYPE_CHECKING:
+    from compat.profiles.comparing import PostureDifference
+    from compat.profiles.flow_comparing import FlowPostureDifference
+    from compat.profiles.small_worlds import WorldPostureDifference
+
+ShownDifference: TypeAlias = (
+    "PostureDifference | FlowPostureDifference | WorldPostureDifference"
+)
+"""A posture in which two profiles differ, with what shows it: a run, a decision, or a
+small world."""
 
 
 @error
@@ -37,20 +49,47 @@ class ProfileKindsError(RefengineError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ProfileKind:
-    """One kind of profile; ``key`` is its name in JSON, empty for the engine's."""
+    """One kind of profile; ``key`` is its name in JSON, empty for the engine's.
+
+    ``shown_by`` is the function of this package that yields in which postures two of
+    them differ, each with what shows it, as ``module:name``.
+    """
 
     key: str
     title: str
     of: type[AnyProfile]
     profiles: tuple[AnyProfile, ...]
+    shown_by: str
+
+    def differences(self, a: AnyProfile, b: AnyProfile) -> Iterator[ShownDifference]:
+        """Yield each posture in which two profiles of it differ, and what shows it."""
+        module, _, name = self.shown_by.partition(":")
+        found = import_module(f"compat.profiles.{module}")
+        yield from getattr(found, name)(a, b)
 
 
 KINDS: Final = (
-    ProfileKind("", "the engine", Profile, PROFILES),
-    ProfileKind("flow", "the Flow dialect", FlowProfile, FLOW_PROFILES),
-    ProfileKind("stream-loop", "the stream-loop dialect", LoopProfile, LOOP_PROFILES),
+    ProfileKind("", "the engine", Profile, PROFILES, "comparing:profile_differences"),
     ProfileKind(
-        "callbacks", "the callbacks dialect", CallbacksProfile, CALLBACKS_PROFILES
+        "flow",
+        "the Flow dialect",
+        FlowProfile,
+        FLOW_PROFILES,
+        "flow_comparing:flow_differences",
+    ),
+    ProfileKind(
+        "stream-loop",
+        "the stream-loop dialect",
+        LoopProfile,
+        LOOP_PROFILES,
+        "loop_comparing:loop_differences",
+    ),
+    ProfileKind(
+        "callbacks",
+        "the callbacks dialect",
+        CallbacksProfile,
+        CALLBACKS_PROFILES,
+        "callbacks_comparing:callbacks_differences",
     ),
 )
 

@@ -80,7 +80,7 @@ class NotACassetteError(CassetteError):
 
     def __init__(self, file: str, problem: str) -> None:
         super().__init__(
-            file, f"{problem}: record it with vcrpy's format, version 1 (YAML or JSON)"
+            file, f"{problem}: record it in vcrpy's format, version 1 (YAML or JSON)"
         )
 
 
@@ -101,7 +101,7 @@ class UnknownKeyError(CassetteError):
         named = ", ".join(map(repr, self.keys))
         super().__init__(
             file,
-            f"{where} has {named}, which is not read: remove it, or teach the reader",
+            f"{where} has {named}, which is not read: remove it, or extend the reader",
             interaction,
         )
 
@@ -139,7 +139,7 @@ class ShortSecretError(ScrubbingError):
     def __init__(self, index: int, length: int, shortest: int) -> None:
         self.index = index
         super().__init__(
-            f"a secret so short (length {length}) stands in other texts by chance:"
+            f"a secret this short (length {length}) turns up in other texts by chance:"
             f" give one of at least {shortest}, or leave it out"
         )
 
@@ -224,8 +224,8 @@ class ExtraRequestError(PlayingError):
         super().__init__(
             f"all interactions of {file} were played ({recorded});"
             f" request {self.number} is one too many: {sent}\n"
-            "Record the session again if it should be there. A client that repeats"
-            " requests by itself is told not to with max_retries=0"
+            "Record the session again if it belongs there. If the client repeats"
+            " requests by itself, set max_retries=0"
         )
 
 
@@ -266,7 +266,7 @@ class AppendedNameError(RecordingError, ValueError):
     def __init__(self, file: str) -> None:
         self.file = file
         super().__init__(
-            f"{file!r} cannot grow while it is recorded: let it end in .yaml"
+            f"{file!r} cannot grow while it is recorded: give a name that ends in .yaml"
         )
 
 
@@ -297,7 +297,9 @@ class DeliveryError(WireError, ValueError):
     """A body cannot be delivered in that way."""
 
     def __init__(self, problem: str) -> None:
-        super().__init__(f"{problem}: give places inside the body, interactions from 1")
+        super().__init__(
+            f"{problem}: give places inside the body, and count interactions from 1"
+        )
 
 
 class ManifestError(WireError, ValueError):
@@ -308,7 +310,9 @@ class NoManifestError(ManifestError):
     """There is no manifest, so nobody knows where the cassettes came from."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"there is no {name}: write one, with an entry a cassette")
+        super().__init__(
+            f"there is no {name}: write one, with an entry for each cassette"
+        )
 
 
 class InvalidManifestError(ManifestError):
@@ -371,11 +375,13 @@ class MissingWireExtraError(WireError, ImportError):
 def _advice(matches: Sequence[int], difference: JsonDifference) -> str:
     if matches:
         numbers = ", ".join(map(str, matches))
-        return f"It is interaction {numbers}: the requests came in another order"
-    again = "Record the session again if the request should be another one"
+        return (
+            f"It matches interaction {numbers}: the requests came in a different order"
+        )
+    again = "Record the session again if the request is meant to differ"
     if PLACEHOLDER not in str(difference.recorded):
         return again
     return (
-        f"{again}; a value that was taken out as a secret is named again by cassette"
-        " serve --secret-env or --field, or Scrubber([value], fields=[name])"
+        f"{again}; if a value was taken out as a secret, name it here as well, by"
+        " cassette serve --secret-env or --field, or Scrubber([value], fields=[name])"
     )

@@ -175,5 +175,5 @@ def hides(seen: BaseException, error: PlayingError) -> bool:
     """
     if seen is error or not isinstance(seen, Exception):
         return False
-    error.add_note(f"The client made of it: {type(seen).__name__}")
+    error.add_note(f"The client turned this error into {type(seen).__name__}")
     return True

@@ -55,7 +55,9 @@ class CassetteNameError(WireError, ValueError):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        super().__init__(f"{name!r} names no cassette: let it end in .yaml or .json")
+        super().__init__(
+            f"{name!r} names no cassette: give a name that ends in .yaml or .json"
+        )
 
 
 @dataclass(frozen=True, slots=True)

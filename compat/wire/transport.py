@@ -43,7 +43,7 @@ class Delivery:
     def __post_init__(self) -> None:
         """Raise DeliveryError for places that no body has."""
         if self.every < 0 or min([*self.cuts, self.breaks_at or 0]) < 0:
-            raise DeliveryError(f"{self} has a place before the body")
+            raise DeliveryError(f"{self} names a place before the body")
 
 
 def rechunked(body: bytes, delivery: Delivery) -> tuple[bytes, ...]:
@@ -54,7 +54,9 @@ def rechunked(body: bytes, delivery: Delivery) -> tuple[bytes, ...]:
     """
     end = len(body) if delivery.breaks_at is None else delivery.breaks_at
     if max([*delivery.cuts, end]) > len(body):
-        raise DeliveryError(f"{delivery} has a place behind the {len(body)} bytes")
+        raise DeliveryError(
+            f"{delivery} names a place behind the last of {len(body)} bytes"
+        )
     steps = range(0, end, delivery.every) if delivery.every else ()
     bounds = sorted({0, end, *steps, *(cut for cut in delivery.cuts if cut < end)})
     return tuple(body[start:stop] for start, stop in pairwise(bounds))

@@ -182,7 +182,7 @@ Yielded: TypeAlias = "AsyncGenerator[AgentEvent | RunResult | FailedRun, None]"
 Start: TypeAlias = Callable[[Sequence[Message], bool, Options], Yielded]
 """Starts a run over messages; the flag is whether it streams."""
 
-_INSTEAD: Final = "yield AgentEvents, and refengine.testing.doors.ended(...) at last"
+_INSTEAD: Final = "yield AgentEvents and, at last, refengine.testing.doors.ended(...)"
 
 
 class DoorError(TypeError):

@@ -235,7 +235,9 @@ class SubjectServer:
             if any(error is each for each in raised):
                 raise Fault("raised", text) from error
             if isinstance(error, asyncio.CancelledError):
-                why = f"a hook raised {text}, which ends the run and not its error"
+                why = (
+                    f"a hook raised {text}, which cancels the run instead of failing it"
+                )
                 raise Fault("raised", why) from error
             if isinstance(error, SubjectError):
                 raise Fault("wrong-result", str(error)) from error

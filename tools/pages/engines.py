@@ -5,26 +5,26 @@
 
 writes them anew, from the reports of ``refengine conform``: for each kind of agent a
 table of engines by families of clauses, and one of the postures in which the profiles
-of those engines differ. An engine that is in several reports is that of the last.
+of those engines differ. An engine that is in several reports is that of the last; one
+of the page that is in none keeps its row.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from compat.dialects.callbacks.profile import callbacks_profile
-from compat.dialects.flow.profile import flow_profile
-from compat.dialects.stream_loop.profile import loop_profile
+from compat.engines.importing import installed_engines
+from compat.profiles.kinds import known_profile
 from property_tests.dialects.dialects import dialect_of_family
-from refengine.postures import AnyProfile, options_of
-from refengine.profile import profile
+from refengine.postures import options_of
 from tools.pages.seeds import code
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "engines.md"
@@ -39,14 +39,6 @@ TITLES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """What agents of each dialect are called; "" is of none."""
-PROFILES: Final[Mapping[str, Callable[[str], AnyProfile]]] = MappingProxyType(
-    {
-        "": profile,
-        "flow": flow_profile,
-        "stream-loop": loop_profile,
-        "callbacks": callbacks_profile,
-    }
-)
 NOTHING: Final = "—"
 """Stands where no clause of a family was judged, or no engine has a value."""
 
@@ -118,16 +110,14 @@ def _word(result: Mapping[str, Any]) -> str:
 def tables(rows: Sequence[EngineRow]) -> str:
     """Return all tables, a pair for each dialect that engines are of."""
     return "\n".join(
-        _of_dialect(title, PROFILES[dialect], found)
+        _of_dialect(title, found)
         for dialect, title in TITLES.items()
         if (found := [each for each in rows if each.dialect == dialect])
     )
 
 
-def _of_dialect(
-    title: str, named: Callable[[str], AnyProfile], rows: Sequence[EngineRow]
-) -> str:
-    lines = [f"## {title}\n", *_verdicts(rows), "", *_postures(named, rows)]
+def _of_dialect(title: str, rows: Sequence[EngineRow]) -> str:
+    lines = [f"## {title}\n", *_verdicts(rows), "", *_postures(rows)]
     return "\n".join(lines) + "\n"
 
 
@@ -148,6 +138,10 @@ def _verdicts(rows: Sequence[EngineRow]) -> Iterator[str]:
 
 
 _WORDS: Final = ("kept", "known", "failed", "absent")
+_WORD_OF: Final[Mapping[str | None, str]] = MappingProxyType(
+    {None: "kept", "known": "known", "failed": "failed", "n/a": "absent"}
+)
+_COUNT: Final = re.compile(r"(\d+)(?: (known|failed|n/a))?")
 
 
 def _cell(row: EngineRow, family: str) -> str:
@@ -162,11 +156,9 @@ def _cell(row: EngineRow, family: str) -> str:
     return ", ".join(filter(None, said)) or NOTHING
 
 
-def _postures(
-    named: Callable[[str], AnyProfile], rows: Sequence[EngineRow]
-) -> Iterator[str]:
+def _postures(rows: Sequence[EngineRow]) -> Iterator[str]:
     """Yield a row for each posture in which profiles of these engines differ."""
-    profiles = {row.profile: named(row.profile) for row in rows}
+    profiles = {row.profile: known_profile(row.profile)[1] for row in rows}
     first = next(iter(profiles.values()))
     differing = [
         posture
@@ -188,9 +180,48 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def written(page: str, rows: Sequence[EngineRow]) -> str:
-    """Return the page with the tables as these engines make them."""
+    """Return the page with the tables as these engines make them.
+
+    An engine that the page has, and that none of these is, keeps its row as long as it
+    is installed: who adds one need not judge all.
+    """
     before, _, rest = page.partition(BEGIN)
-    return before + BEGIN + "\n" + tables(rows) + "\n" + END + rest.partition(END)[2]
+    old, _, behind = rest.partition(END)
+    there = installed_engines()
+    every = {each.name: each for each in shown_rows(old) if each.name in there}
+    every |= {each.name: each for each in rows}
+    made = tables([*every.values()])
+    return f"{before}{BEGIN}\n{made}\n{END}{behind}"
+
+
+def shown_rows(text: str) -> Iterator[EngineRow]:
+    """Yield the engines of tables that stand in the page."""
+    dialects = {title: dialect for dialect, title in TITLES.items()}
+    dialect = ""
+    families: tuple[str, ...] = ()
+    for line in text.splitlines():
+        cells = tuple(each.strip(" `") for each in line.strip("|").split("|"))
+        if line.startswith("## "):
+            dialect = dialects[line.removeprefix("## ")]
+        elif cells[0] in {"engine", "posture"}:
+            families = cells[5:] if cells[0] == "engine" else ()
+        elif families and cells[0].strip("-"):
+            yield _shown_row(cells, dialect, families)
+
+
+def _shown_row(
+    cells: Sequence[str], dialect: str, families: tuple[str, ...]
+) -> EngineRow:
+    name, version, profile, verdict, examples, *of_families = cells
+    counts = {
+        (family, _WORD_OF[found[2]]): int(found[1])
+        for family, cell in zip(families, of_families, strict=True)
+        for found in _COUNT.finditer(cell)
+    }
+    is_conformant = verdict == "conformant"
+    return EngineRow(
+        name, version, profile, dialect, families, counts, is_conformant, examples
+    )
 
 
 def read_rows(paths: Sequence[Path]) -> list[EngineRow]:

@@ -101,7 +101,9 @@ class FlowRow(BaseModel):
     @classmethod
     def _is_known(cls, version: str) -> str:
         if version != "HEAD" and not re.fullmatch(r"v?\d[\d.]*(/v?\d[\d.]*)*", version):
-            raise ValueError("write vX.Y.Z, HEAD, or X.Y for Python's, / between two")
+            raise ValueError(
+                "write vX.Y.Z, HEAD or, for Python, X.Y; two with / between"
+            )
         return version
 
     @property

@@ -136,7 +136,11 @@ class Passing:
             self.hear(FailedExchange(number, error.message))
             return _failed(413, error.message)
         except ClientDisconnect:
-            self.hear(FailedExchange(number, "the program left while it was asking"))
+            self.hear(
+                FailedExchange(
+                    number, "the program closed the connection before it was answered"
+                )
+            )
             return Answer(status_code=400)  # which nobody reads
         return _Passed(self, number, request)
 

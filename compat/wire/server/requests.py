@@ -286,7 +286,7 @@ def check_request(body: Mapping[str, Any]) -> None:
     if body.get("top_logprobs") is not None and not body.get("logprobs"):
         raise _only("top_logprobs", "'logprobs' is on")
     if body.get("max_tokens") and body.get("max_completion_tokens"):
-        raise _only("max_tokens", "'max_completion_tokens' is not given, too")
+        raise _only("max_tokens", "'max_completion_tokens' is not given as well")
     _check_scripted(body)
 
 

@@ -31,7 +31,7 @@ class NotAnAnswerError(WireError, ValueError):
         self.text = text
         super().__init__(
             f"{source} cannot be served: {where} = {text!r}:"
-            " a model answers as 'assistant:…'"
+            " write an answer of the model as 'assistant:…'"
         )
 
 

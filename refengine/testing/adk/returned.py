@@ -53,14 +53,14 @@ def _parts(got: object) -> tuple[BaseAgent, list[BasePlugin]]:
         raise SubjectError(got, "that is nothing of ADK that can be run", INSTEAD)
     root, plugins = parts
     if not isinstance(root, BaseAgent):
-        why = f"its first part is {_named(root)}, and no agent"
+        why = f"its first part is {_named(root)}, not an agent"
         raise SubjectError(parts, why, INSTEAD)
     if not is_list(plugins):
-        why = f"its second part is {_named(plugins)}, and no list of plugins"
+        why = f"its second part is {_named(plugins)}, not a list of plugins"
         raise SubjectError(parts, why, INSTEAD)
     for at, each in enumerate(plugins):
         if not isinstance(each, BasePlugin):
-            why = f"plugins[{at}] is {_named(each)}, and no plugin"
+            why = f"plugins[{at}] is {_named(each)}, not a plugin"
             raise SubjectError(parts, why, INSTEAD)
     return root, [*plugins]
 
@@ -77,7 +77,7 @@ def _named(value: object) -> str:
 
 def _checked(got: object, runner: Runner) -> Runner:
     if not isinstance(runner.agent, BaseAgent):
-        why = f"its root is {_named(runner.agent)}, and no agent"
+        why = f"its root is {_named(runner.agent)}, not an agent"
         raise SubjectError(got, why, INSTEAD)
     return runner
 

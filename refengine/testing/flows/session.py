@@ -39,7 +39,7 @@ class EndlessConfirmationError(RuntimeError):
     def __init__(self) -> None:
         super().__init__(
             f"the agent asked for a confirmation more than {RESUMED} times in one run;"
-            " let it take a yes or a no"
+            " let it accept a yes or a no"
         )
 
 

@@ -94,7 +94,7 @@ class EndlessInterruptError(RuntimeError):
     def __init__(self) -> None:
         super().__init__(
             f"the graph interrupted more than {RESUMED} times in one run;"
-            " let what answer_interrupts returns be something that ends it"
+            " let answer_interrupts return something that ends it"
         )
 
 

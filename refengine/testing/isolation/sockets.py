@@ -20,7 +20,9 @@ from refengine.testing.isolation.side_doors import SideDoors, caller
 
 Address: TypeAlias = tuple[str, int]
 
-ADVICE: Final = "a check lets no session's code out; allow it by --net"
+ADVICE: Final = (
+    "a check keeps the code of a session off the network; allow it with --net"
+)
 
 
 class SocketGate:

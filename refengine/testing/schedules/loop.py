@@ -147,7 +147,7 @@ class DeadlockError(Exception):
         self.waiting = tuple(waiting)
         super().__init__(
             f"nothing can go on and no timer is set: {'; '.join(waiting)};"
-            " one of them has to be woken by something that comes for certain"
+            " make sure that something wakes one of them"
         )
 
 

@@ -60,10 +60,10 @@ class UnrepeatableError(Exception):
     def __init__(self, point: int) -> None:
         self.point = point
         super().__init__(
-            "the program is not the same every time: an equal play before went"
-            f" otherwise up to choice point {point}. Let it make all that it shares"
-            " anew, and use no wall clock, no threads, no random numbers of its own and"
-            " no order of sets"
+            "the program does not do the same every time: an earlier play of the same"
+            f" schedule went another way before choice point {point}. Let it make all"
+            " that it shares anew, and use no wall clock, no threads, no random numbers"
+            " of its own and no order of sets"
         )
 
 
