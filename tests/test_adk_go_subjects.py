@@ -1,11 +1,17 @@
-"""Mistakes in agents of adk-go that a check is given: a clear line each."""
+"""Agents of adk-go that a check is given: mistakes are told, own tools observed."""
 
 from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
 
 import pytest
 
-from compat.migration.checking import Checked
-from tests.go_support import assert_told, mistaken, needs_go
+from compat.drivers.flow.subjects import steady
+from compat.migration.checking import Checked, check_all
+from compat.migration.judging import Terms
+from compat.migration.refs import parse_ref
+from compat.migration.subject_runner import CheckOptions
+from tests.go_support import HI, assert_told, corpus, mistaken, needs_go
 
 AGENT = """package p
 
@@ -129,3 +135,90 @@ def test_a_mistake_in_an_agent_of_adk_go_is_one_clear_line(
     faults: Mapping[str, Checked], mistake: str
 ) -> None:
     assert_told(faults[mistake], MISTAKES[mistake])
+
+
+TOOLS = """package p
+
+import (
+	"google.golang.org/adk/agent"
+	"google.golang.org/adk/agent/llmagent"
+	"google.golang.org/adk/model"
+	"google.golang.org/adk/tool"
+	"google.golang.org/adk/tool/functiontool"
+)
+
+type asked struct {
+	Q string `json:"q"`
+}
+
+// Made once, as people do, and not for each agent.
+var look, _ = functiontool.New(functiontool.Config{Name: "look", Description: "looks"},
+	func(_ tool.Context, in asked) (map[string]any, error) {
+		return map[string]any{"found": in.Q}, nil
+	})
+
+type set struct{}
+
+func (set) Name() string { return "set" }
+
+func (set) Tools(agent.ReadonlyContext) ([]tool.Tool, error) {
+	return []tool.Tool{look}, nil
+}
+
+var _ tool.Toolset = set{}
+
+func instead(_ tool.Context, _ tool.Tool, in map[string]any) (map[string]any, error) {
+	return map[string]any{"found": in["q"]}, nil
+}
+
+var _ llmagent.BeforeToolCallback = instead
+
+func Subject(llm model.LLM) (agent.Agent, error) {
+	return llmagent.New(llmagent.Config{Name: "desk", Model: llm, %s})
+}
+"""
+SET = "Toolsets: []tool.Toolset{set{}}"
+INSTEAD = f"{SET}, BeforeToolCallbacks: []llmagent.BeforeToolCallback{{instead}}"
+
+
+@needs_go
+def test_tools_of_a_toolset_are_observed_as_those_of_an_agent_are(
+    tmp_path: Path,
+) -> None:
+    files = {"old.go": "Tools: []tool.Tool{look}", "set.go": SET, "not.go": INSTEAD}
+    for name, has in files.items():
+        (tmp_path / name).write_text(TOOLS.replace("%s", has), "utf-8")
+    old, *news = (parse_ref(name, cwd=tmp_path) for name in files)
+    looks = {**HI, "model_script": ['assistant:[1:look({"q":"a"})]', "assistant:hi"]}
+
+    found = check_all(
+        old,
+        {each.text: (each, Terms("identical")) for each in news},
+        corpus(looks, looks),  # the second agent has the tool that the first one had
+        CheckOptions(timeout=60),
+        explain=False,
+    )
+
+    of_set, not_run = (each.verdict for each in found.values())
+    assert of_set.fault is None
+    assert of_set.sufficient
+    assert not_run.divergence is not None
+    assert not_run.divergence.code == "MISSING_CALL"
+
+
+@pytest.mark.parametrize(
+    ("said", "one_order"),
+    [
+        ("Available tools: b, a", "Available tools: a, b"),
+        ('unexpected additional properties ["b" "a"]!', '["a" "b"]!'),
+        (r"unexpected additional properties [\"b\" \"a\"]", r"[\"a\" \"b\"]"),
+        ("other properties [b a]", "[b a]"),
+    ],
+)
+def test_what_go_lists_in_the_order_of_a_map_has_one_order(
+    said: str, one_order: str
+) -> None:
+    [found] = cast("list[str]", steady([said]))
+
+    assert found.endswith(one_order)
+    assert len(found) == len(said)

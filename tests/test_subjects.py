@@ -21,6 +21,7 @@ from refengine.testing import SubjectError, play_subject, run
 from refengine.testing.channels import Seen, project
 from refengine.testing.session import whole
 from refengine.testing.world import EffectError
+from tests.neighbours import names_of_ours, worlds_of_neighbours
 from tests.players import CALLS, STREAMS, TURNS, Here, divergence, shown, world
 
 
@@ -194,6 +195,47 @@ def test_configuration_keeps_the_extensions_of_the_world_in_their_places() -> No
     for subject in (moved, dropped):
         with pytest.raises(SubjectError, match=r"where world\.config\(\) puts them"):
             run(play_subject(neighbours, subject))
+
+
+class Named:
+    def __init__(self, name):
+        self.name = name
+
+    async def before_model_rewrite_history(self, ctx, messages):
+        return ctx, messages
+
+
+@pytest.mark.parametrize("engine", ["seed-001", "langchain-1"])
+def test_handler_may_be_called_as_anything_of_the_world_is(engine: str) -> None:
+    ours = [*names_of_ours(), "world"]
+
+    def played(names, neighbours):
+        mine = [Named(each) for each in names]
+        return run(play_subject(neighbours, lambda _: mine, profile(engine)))
+
+    assert len(ours) > 8  # those of a check are found
+    for neighbours in worlds_of_neighbours(ours[:-1]):
+        old = played(ours, neighbours)
+        new = played([f"{at} of mine" for at in range(len(ours))], neighbours)
+
+        assert old.trace.of("event")
+        assert old.trace.to_jsonl() == new.trace.to_jsonl()
+        assert old.hooks.keys() >= {
+            f"handlers[{at}] {name}.before_model_rewrite_history"
+            for at, name in enumerate(ours)
+        }
+
+
+def test_an_error_of_the_subject_names_no_handler_however_many_have_its_name() -> None:
+    class Fails(Named):
+        async def before_model_rewrite_history(self, ctx, messages):
+            raise ValueError
+
+    def errors(*names):
+        seen = shown(world(), lambda _: [Named(names[0]), Fails(names[1])])
+        return [each.value for each in seen.entries("errors")]
+
+    assert errors("log", "log") == errors("log", "audit")
 
 
 def test_texts_and_ids_that_the_notation_cannot_hold_are_compared() -> None:

@@ -1,5 +1,6 @@
 """Subjects in TypeScript: what is wrong with one is told, and hooks are judged."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,8 @@ from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.remote.worlds import eased, playable
 from compat.migration.subject_runner import CheckOptions
 from refengine.testing.scenario_files import read_scenario
-from tests.go_support import Mistakes, corpus, mistaken
+from tests.go_support import HI, Mistakes, corpus, mistaken
+from tests.neighbours import names_of_ours, worlds_of_neighbours
 from tests.node_support import needs_node
 
 RIGHT = "export const subject = () => ({ wrapGenerate: (o: any) => o.doGenerate() });\n"
@@ -89,6 +91,12 @@ MOVED = {
     },""",
 }
 """Hooks of middleware for LangChain.js; a run enters the last once."""
+NAMED = """
+import { createMiddleware } from "langchain";
+
+export const subject = () =>
+  NAMES.map((name: string) => createMiddleware({ name, beforeModel: () => undefined }));
+"""
 PLANTED = r"""
 const HELD = /^order [A-F]\d{3}$/;
 
@@ -156,6 +164,57 @@ def test_hooks_of_langchain_js_are_judged_as_they_move(tmp_path: Path) -> None:
 
 
 @needs_node
+def test_middleware_may_be_called_as_anything_of_the_world_is(tmp_path: Path) -> None:
+    neighbours = names_of_ours()
+    ours = [*neighbours, "middleware[0]"]
+    mine = [f"{at} of mine" for at in range(len(ours))]
+    for file, names in {"old.ts": mine, "new.ts": ours}.items():
+        (tmp_path / file).write_text(NAMED.replace("NAMES", json.dumps(names)), "utf-8")
+    worlds = [
+        each.model_dump(mode="json", exclude_defaults=True)
+        for each in worlds_of_neighbours(neighbours)
+    ]
+    worlds[0]["agent"]["middlewares"] = [{"id": "m"}]  # in the driver, middleware[0]
+
+    found = check_all(
+        parse_ref("old.ts", cwd=tmp_path),
+        {"": (parse_ref("new.ts", cwd=tmp_path), Terms("identical"))},
+        corpus(*worlds),
+        CheckOptions(timeout=60),
+        explain=False,
+    )[""].verdict
+
+    assert found.fault is None
+    assert found.sufficient
+    assert not found.outside
+    assert list(found.exercise["new"].hooks) == [f"{name}.beforeModel" for name in ours]
+
+
+@needs_node
+def test_a_subject_has_the_data_that_it_imports(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text('{"said": "a"}', "utf-8")
+    text = (
+        'import data from "./package.json" with { type: "json" };\n'
+        'import { world } from "refengine/world";\n'
+        "export const subject = () => ({ wrapGenerate: async (o: any) => {\n"
+        "  await world.effect(data.said); return o.doGenerate(); } });\n"
+    )
+    for file, said in {"old.ts": '"a"', "new.ts": "data.said"}.items():
+        source = text.replace("effect(data.said)", f"effect({said})")
+        (tmp_path / file).write_text(source, "utf-8")
+
+    found = check_all(
+        parse_ref("old.ts", cwd=tmp_path),
+        {"": (parse_ref("new.ts", cwd=tmp_path), Terms("identical"))},
+        corpus(HI),
+        CheckOptions(timeout=60),
+        explain=False,
+    )[""].verdict
+
+    assert found.sufficient
+
+
+@needs_node
 def test_what_a_source_in_typescript_looks_for_is_in_some_world(tmp_path: Path) -> None:
     nothing = PLANTED.replace("return held ?", "return false ?")
     (tmp_path / "old.ts").write_text(nothing, "utf-8")
@@ -199,6 +258,26 @@ def test_an_import_of_a_file_that_is_not_there_names_one_that_is(
 
     with pytest.raises(SubjectMistakeError, match=r"did you mean '\./rules\.ts'"):
         script_subject("old.ts", entry, "")
+
+
+def test_a_run_that_cannot_be_streamed_is_played_in_one_piece_and_no_other() -> None:
+    wraps = {"handlers": [{"id": "a", "wrap_model": {"record": "w"}}]}
+    world = read_scenario(
+        {
+            "agents": [wraps, {"handlers": []}],
+            "model_script": ["assistant:a", "assistant:b"],
+            "runs": [
+                {"input": ["user:a"], "streaming": True, "agent": at} for at in (0, 1)
+            ],
+        }
+    )
+    can = frozenset(("wrap_model", "streaming"))
+
+    left = eased(world, can, lambda each: playable(each, can))
+
+    assert playable(left, can)
+    assert [each.streaming for each in left.runs] == [False, True]
+    assert left.all_agents == world.all_agents
 
 
 def test_a_world_is_eased_to_what_an_engine_has_and_no_further() -> None:

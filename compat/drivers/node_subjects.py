@@ -24,13 +24,16 @@ from compat.drivers.building import DriverBuildError, cache, locked
 from compat.drivers.node_building import TSC, NodeDriver
 from compat.drivers.subjects import SubjectMistakeError
 
+OWN: Final = "own"
+"""The folder of a user's files while they are compiled, so that none is called as what
+stands beside them: ``package.json`` is one that people import."""
 OPTIONS: Final[Mapping[str, object]] = {
     "target": "es2023",
     "lib": ["es5"],
     "types": [],
     "module": "nodenext",
     "outDir": "built",
-    "rootDir": ".",
+    "rootDir": OWN,
     "rewriteRelativeImportExtensions": True,
     "noCheck": True,
     "noResolve": True,
@@ -123,7 +126,7 @@ def subject_command(driver: NodeDriver, subject: ScriptSubject) -> Sequence[str]
 
 
 def _key(home: Path, subject: ScriptSubject) -> str:
-    digest = hashlib.sha256(home.name.encode())
+    digest = hashlib.sha256(f"{home.name} {json.dumps(OPTIONS)}".encode())
     for name, data in sorted(subject.files.items()):
         digest.update(f"\0{name}\0".encode() + data)
     return digest.hexdigest()[:16]
@@ -133,21 +136,28 @@ def _compile(node: str, home: Path, folder: Path, subject: ScriptSubject) -> Non
     """Make it beside where it belongs, with the packages of its driver in reach."""
     with tempfile.TemporaryDirectory(dir=folder.parent) as made:
         work = Path(made) / "subject"
-        for name, data in subject.files.items():
-            (work / name).parent.mkdir(parents=True, exist_ok=True)
-            (work / name).write_bytes(data)
-        scripts = [name for name in subject.files if Path(name).suffix != ".json"]
-        settings = {"compilerOptions": OPTIONS, "files": scripts}
+        scripts = {n: d for n, d in subject.files.items() if Path(n).suffix != ".json"}
+        _written(work / OWN, subject.files)
+        files = [f"{OWN}/{name}" for name in scripts]
+        settings = {"compilerOptions": OPTIONS, "files": files}
         (work / "tsconfig.json").write_text(json.dumps(settings), "utf-8")
         (work / "package.json").write_text(json.dumps({"type": "module"}), "utf-8")
         (work / "node_modules").symlink_to(home / "node_modules")
-        command = [node, str(home / TSC), "-p", ".", "--pretty", "false"]
+        command = [node, str(home / TSC), "-p", "..", "--pretty", "false"]
         done = subprocess.run(  # noqa: S603  # the Node that was found, no shell
-            command, cwd=work, capture_output=True, text=True, check=False
+            command, cwd=work / OWN, capture_output=True, text=True, check=False
         )
         if done.returncode:
             raise _refused(subject, done.stdout + done.stderr)
+        data = {n: d for n, d in subject.files.items() if n not in scripts}
+        _written(work / "built", data)
         work.replace(folder)
+
+
+def _written(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
 
 
 def _refused(subject: ScriptSubject, log: str) -> Exception:

@@ -71,6 +71,14 @@ def _class_of(name: str) -> type[SubjectFailedError]:
     return type(name, (SubjectFailedError,), {})
 
 
+def name_of_subjects(name: str) -> str:
+    """Return what an extension of a subject is called in errors.
+
+    Its author may have called it as a neighbour is called, which errors go on to name.
+    """
+    return f"the subject's {name}"
+
+
 def of_subject(text: str, kind: str, place: Mapping[str, Any]) -> Exception:
     """Return an error of a subject, with where it arose noted.
 
@@ -80,7 +88,8 @@ def of_subject(text: str, kind: str, place: Mapping[str, Any]) -> Exception:
     tool, call_id = place.get("tool"), place.get("call_id")
     if "hook" in place:
         where = {"tool": tool, "call_id": call_id}
-        blame(error, HookError(place["of"], 0, place["hook"], error, **where))
+        name = name_of_subjects(place["of"])
+        blame(error, HookError(name, 0, place["hook"], error, **where))
     else:
         blame(error, ToolError(tool or "", call_id or "", error))
     return error

@@ -20,7 +20,7 @@ from typing import Any, Final, cast
 from compat.drivers.connection import DriverProcess, Params
 from compat.drivers.kept import KeptDriver
 from compat.drivers.remote import RemoteAgent, RemoteEngine
-from compat.drivers.saying import EngineFailedError
+from compat.drivers.saying import EngineFailedError, name_of_subjects
 from compat.drivers.state import AgentState
 from compat.engines.capabilities import refuse_undeclared
 from refengine.agent import ChatModelAgentConfig
@@ -58,7 +58,7 @@ class LoadedFrom:
 class SubjectWatch:
     """What one session of a subject did that no observation tells: hooks, and names.
 
-    ``hooks`` are entered so often, ``names`` are those that its author chose.
+    ``hooks`` are entered so often; by ``names`` errors call what its author named.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class SubjectWatch:
         """Take what a driver says of an agent that it has built."""
         self.built = True
         self.hooks.update(dict.fromkeys(told["hooks"], 0))
-        self.names.update(told.get("names", ()))
+        self.names.update(map(name_of_subjects, told.get("names", ())))
 
 
 class SubjectEngine(RemoteEngine):

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar, cast
 
 from refengine.awaiting import is_async
 from refengine.context import Context
+from refengine.extensions import numbered
 from refengine.hooks import LOW_LEVEL, AnyHook, hooks_of
 from refengine.interrupts import is_reentry
 from refengine.stream import StreamReader
@@ -66,26 +68,44 @@ class HookDress(ABC):
         }
         return ToolMiddleware(**made)
 
-    def handlers(self, handlers: Sequence[object]) -> list[object]:
+    def handlers(
+        self, handlers: Sequence[object], taken: Sequence[str] = ()
+    ) -> list[object]:
         """Return the handlers with their hooks dressed; raises ConfigurationError.
 
-        The same object twice stays the same object twice: engines may refuse it.
+        The same object twice stays the same object twice: engines may refuse it. One
+        whose name is ``taken`` by others, which its author knows nothing of, has
+        another one: engines may refuse equal names, or number them.
         """
         spelt: set[type] = set()
+        found = [hooks_of(each, spelt) for each in handlers]
+        names = apart([name for name, _ in found], {*taken, *numbered(taken)})
+        self.names.update(names, numbered(names))
         seen: dict[int, object] = {}
-        for at, handler in enumerate(handlers):
+        for at, (handler, name, (own, hooks)) in enumerate(
+            zip(handlers, names, found, strict=True)
+        ):
             if id(handler) not in seen:
-                seen[id(handler)] = self._handler(handler, at, spelt)
+                dressed = {
+                    hook: self.hook(f"handlers[{at}] {own}", hook, method)
+                    for hook, method in hooks.items()
+                }
+                legacy = getattr(handler, "legacy_hooks", None)
+                seen[id(handler)] = WatchedHooks(name, dressed, legacy)
         return [seen[id(handler)] for handler in handlers]
 
-    def _handler(self, handler: object, at: int, spelt: set[type]) -> object:
-        name, hooks = hooks_of(handler, spelt)
-        self.names.add(name)
-        dressed = {
-            hook: self.hook(f"handlers[{at}] {name}", hook, method)
-            for hook, method in hooks.items()
-        }
-        return WatchedHooks(name, dressed, getattr(handler, "legacy_hooks", None))
+
+def apart(names: Sequence[str], taken: AbstractSet[str]) -> list[str]:
+    """Return the names, those that are taken changed; equal ones stay equal."""
+    used = {*names, *taken}
+    free: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        free[name] = name
+        if name in taken:
+            while free[name] in used:
+                free[name] += "'"
+            used.add(free[name])
+    return [free[name] for name in names]
 
 
 class HookWatch(HookDress):

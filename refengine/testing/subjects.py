@@ -268,8 +268,9 @@ def _watched(
     """Return the configuration with all that is the subject's watched."""
     structs = [each for each in mine if isinstance(each, AgentMiddleware)]
     others = [each for each in mine if not isinstance(each, AgentMiddleware)]
+    taken = [*(each.name for each in world.handlers), ToolObserver.name]
     try:
-        handlers = watch.handlers(others)
+        handlers = watch.handlers(others, taken)
     except ConfigurationError as error:
         raise SubjectError(mine, str(error)) from error
     wraps = [

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import weakref
 from collections.abc import AsyncIterator, Mapping
+from types import MappingProxyType
 from typing import Any, Final, cast
 
 from compat.dialects.flow.content import Part
@@ -101,21 +102,31 @@ class FlowSubjectEngine:
         return stack
 
 
-LISTED: Final = re.compile(r"(?<=Available tools: )[\w., -]+")
-"""The names in what adk-go says of an unknown tool: in the order of a map."""
+LISTED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "Available tools: ": r"[\w., -]+",
+        "unexpected additional properties [": r"[^\]]+",
+    }
+)
+"""By what stands before them: names that adk-go, or what it has of others, lists in the
+order of a map. Tools that exist, and arguments that a tool does not take."""
 
 
 def steady(told: object) -> object:
     """Return JSON with what a Go engine lists by luck in one order."""
     if isinstance(told, str):
-        return LISTED.sub(_sorted, told) if "Available tools: " in told else told
+        for before, names in LISTED.items():
+            if before in told:
+                told = re.sub(f"(?<={re.escape(before)}){names}", _sorted, told)
+        return told
     if is_mapping(told):
         return {key: steady(each) for key, each in told.items()}
     return [steady(each) for each in told] if is_list(told) else told
 
 
 def _sorted(found: re.Match[str]) -> str:
-    return ", ".join(sorted(found[0].split(", ")))
+    between = ", " if ", " in found[0] else " "
+    return between.join(sorted(found[0].split(between)))
 
 
 class SubjectFlowCalls(FlowCalls):

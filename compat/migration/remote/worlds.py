@@ -2,14 +2,15 @@
 
 A subject is looked at in as many worlds as there are, so a world loses what an engine
 cannot be asked for where that is beside the point. One that streams is played in one
-piece on an engine that does not stream, its neighbours go where the engine has no hook
-for them, and so on; what no change takes away is left out.
+piece on an engine that does not stream, or does not where a neighbour wraps the model;
+its neighbours go where the engine has no hook for them, and so on; what no change takes
+away is left out.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from types import MappingProxyType
@@ -21,7 +22,13 @@ from compat.migration.corpus import Corpus
 from refengine.messages import Message, join_chunks
 from refengine.testing.notation import parse_chunk, parse_message, write_message
 from refengine.testing.recorder import Recorder
-from refengine.testing.scenario import AgentSpec, ModelFailure, Scenario, ScriptEntry
+from refengine.testing.scenario import (
+    AgentSpec,
+    ModelFailure,
+    RunSpec,
+    Scenario,
+    ScriptEntry,
+)
 from refengine.testing.world import World
 
 Playable: TypeAlias = "Callable[[Scenario], bool]"
@@ -88,9 +95,7 @@ def eased(world: Scenario, can: AbstractSet[str], playable: Playable) -> Scenari
     """Return a world as near to this one as an engine that can so much has it."""
     if playable(world):
         return world
-    if "streaming" not in can:
-        runs = [each.model_copy(update={"streaming": False}) for each in world.runs]
-        world = world.model_copy(update={"runs": tuple(runs)})
+    world = world.model_copy(update={"runs": tuple(_in_pieces(world, can))})
     if "arguments_text" not in can:
         script = map(_with_objects, world.model_script)
         world = world.model_copy(update={"model_script": tuple(script)})
@@ -98,6 +103,15 @@ def eased(world: Scenario, can: AbstractSet[str], playable: Playable) -> Scenari
     if world.agent is not None:
         return world.model_copy(update={"agent": agents[0]})
     return world.model_copy(update={"agents": agents})
+
+
+def _in_pieces(world: Scenario, can: AbstractSet[str]) -> Iterator[RunSpec]:
+    """Yield its runs, those in one piece that cannot be streamed."""
+    for run in world.runs:
+        around = any(each.wrap_model for each in world.all_agents[run.agent].handlers)
+        needs = {"streaming", *(["streamed_model_wraps"] if around else [])}
+        streams = run.streaming and needs <= can
+        yield run.model_copy(update={"streaming": streams})
 
 
 def _agent(spec: AgentSpec, can: AbstractSet[str], playable: Playable) -> AgentSpec:

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unsafe"
 
@@ -24,24 +26,50 @@ import (
 // do. adk-go gives no way to the callbacks of an agent that is made, so they are found as
 // fields of it; its versions are pinned, and one that has them elsewhere fails a test.
 type watch struct {
-	world  *world
-	hooks  []string
+	world *world
+	hooks []string
+	undo  []func()
+
+	lock   sync.Mutex // toolsets are asked, and errors arise, in agents that run at once
 	seen   map[any]bool
 	blamed map[error]any
 }
 
+// worn is what the last agent is watched by.
+var worn *watch
+
+// newWatch ends what watches the last agent: an author may have made a tool, or an agent,
+// once and for all.
 func newWatch(w *world, tools []tool.Tool) *watch {
+	if worn != nil {
+		worn.end()
+	}
 	made := &watch{world: w, hooks: []string{}, seen: map[any]bool{}, blamed: map[error]any{}}
 	for _, each := range tools {
 		made.seen[each] = true // they tell by themselves
 	}
+	worn = made
 	return made
+}
+
+// end puts back what stood in the fields.
+func (w *watch) end() {
+	for _, undo := range slices.Backward(w.undo) {
+		undo()
+	}
+}
+
+func (w *watch) set(field, value reflect.Value) {
+	before := reflect.ValueOf(field.Interface())
+	w.undo = append(w.undo, func() { field.Set(before) })
+	field.Set(value)
 }
 
 func (w *watch) dress(made *runner.Config) error {
 	if err := w.agent(made.Agent); err != nil {
 		return err
 	}
+	made.PluginConfig.Plugins = slices.Clone(made.PluginConfig.Plugins)
 	for at, each := range made.PluginConfig.Plugins {
 		if each == nil {
 			return own.Wrong("%s returns a nil plugin", loaded.Name)
@@ -113,11 +141,38 @@ func (w *watch) state(name string, state reflect.Value) error {
 				name, asked.Interface(), loaded.Name)
 		}
 	}
-	tools := state.FieldByName("Tools")
-	if !tools.IsValid() {
-		return nil
+	if sets := state.FieldByName("Toolsets"); sets.IsValid() {
+		watched := []tool.Toolset{}
+		for _, each := range sets.Interface().([]tool.Toolset) {
+			watched = append(watched, &watchedSet{each, w})
+		}
+		w.set(sets, reflect.ValueOf(watched))
 	}
-	for _, each := range tools.Interface().([]tool.Tool) {
+	if tools := state.FieldByName("Tools"); tools.IsValid() {
+		return w.tools(tools.Interface().([]tool.Tool))
+	}
+	return nil
+}
+
+// watchedSet watches the tools that a toolset gives when it is asked.
+type watchedSet struct {
+	tool.Toolset
+	watch *watch
+}
+
+func (s *watchedSet) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
+	found, err := s.Toolset.Tools(ctx)
+	if err != nil {
+		s.watch.blame(err, peer.Obj{"hook": "tools", "of": s.Name()})
+		return found, err
+	}
+	s.watch.lock.Lock()
+	defer s.watch.lock.Unlock()
+	return found, s.watch.tools(found)
+}
+
+func (w *watch) tools(several []tool.Tool) error {
+	for _, each := range several {
 		if err := w.tool(each); err != nil {
 			return err
 		}
@@ -165,7 +220,7 @@ func stageOf(field string) (string, bool) {
 func (w *watch) hook(field reflect.Value, name, stage string) {
 	called := reflect.ValueOf(field.Interface())
 	w.hooks = append(w.hooks, name)
-	field.Set(reflect.MakeFunc(field.Type(), func(in []reflect.Value) []reflect.Value {
+	w.set(field, reflect.MakeFunc(field.Type(), func(in []reflect.Value) []reflect.Value {
 		w.world.peer.Tell("entered", peer.Obj{"agent": w.world.number, "hook": name})
 		out := called.Call(in)
 		if len(out) > 0 {
@@ -179,7 +234,7 @@ func (w *watch) hook(field reflect.Value, name, stage string) {
 // handler has a tool of the subject's own tell what it does.
 func (w *watch) handler(field reflect.Value, name string) {
 	called := reflect.ValueOf(field.Interface())
-	field.Set(reflect.MakeFunc(field.Type(), func(in []reflect.Value) []reflect.Value {
+	w.set(field, reflect.MakeFunc(field.Type(), func(in []reflect.Value) []reflect.Value {
 		ctx, _ := in[0].Interface().(context.Context)
 		id := callOf(ctx)
 		w.tell("tool_start", id, peer.Obj{"name": name, "arguments": written(in[1].Interface()), "mode": "invoke",
@@ -214,6 +269,8 @@ func (w *watch) blame(err error, place any) {
 	if err == nil || !reflect.TypeOf(err).Comparable() || w.placeOf(err) != nil {
 		return
 	}
+	w.lock.Lock()
+	defer w.lock.Unlock()
 	w.blamed[err] = place
 }
 
@@ -225,6 +282,8 @@ func (w *watch) placed(err error) error {
 }
 
 func (w *watch) placeOf(err error) any {
+	w.lock.Lock()
+	defer w.lock.Unlock()
 	for ; err != nil; err = errors.Unwrap(err) {
 		if reflect.TypeOf(err).Comparable() && w.blamed[err] != nil {
 			return w.blamed[err]

@@ -9,7 +9,7 @@ import { Pushed } from "../peer/streams.ts";
 import { Messages, tellChunk } from "./messages.ts";
 import { middlewareOf, structMiddleware } from "./middleware.ts";
 import { HarnessModel } from "./model.ts";
-import { NONE, type Own } from "./subject.ts";
+import { NONE, type Own, besides } from "./subject.ts";
 import { HarnessTool } from "./tools.ts";
 
 /** Nodes of the graph that `createAgent` makes. */
@@ -32,14 +32,17 @@ export class ReactAgent implements Agent {
     this.harness = harness;
     this.config = config;
     this.told = new Messages(harness);
+    const free = besides(own);
+    const struct = (tools: ToolTold[], at: number) => structMiddleware(free(`middleware[${at}]`), tools.map((each) => this.tool(each)));
+    const handler = (name: string, at: number) => middlewareOf(harness, this.told, config, at, free(name));
     this.made = createAgent({
       model: new HarnessModel(harness, this.told),
       tools: config.tools.map((each) => this.tool(each)),
       ...(config.instruction ? { systemPrompt: config.instruction } : {}),
       middleware: [
-        ...config.structs.map((each, at) => structMiddleware(at, each.tools.map((tool) => this.tool(tool)))),
+        ...config.structs.map(({ tools }, at) => struct(tools, at)),
         ...own.middleware,
-        ...config.handlers.map((_, at) => middlewareOf(harness, this.told, config, at)),
+        ...config.handler_names.map(handler),
       ],
     });
     const hooks = [...config.handlers.flat(), ...own.hooks];

@@ -17,8 +17,8 @@ interface State {
 }
 
 /** Return a middleware that brings tools, which is all that a struct can do here. */
-export function structMiddleware(at: number, tools: HarnessTool[]): AgentMiddleware {
-  return createMiddleware({ name: `middleware[${at}]`, tools });
+export function structMiddleware(name: string, tools: HarnessTool[]): AgentMiddleware {
+  return createMiddleware({ name, tools });
 }
 
 /** Return a middleware with the hooks that a handler has, and no other. */
@@ -27,6 +27,7 @@ export function middlewareOf(
   told: Messages,
   config: ConfigTold,
   at: number,
+  name: string,
 ): AgentMiddleware {
   const hooks = new Handler(harness, told, config, at);
   const made: Hooks = {};
@@ -52,7 +53,7 @@ export function middlewareOf(
         break;
     }
   }
-  return createMiddleware({ name: config.handler_names[at] ?? `handler[${at}]`, ...made });
+  return createMiddleware({ name, ...made });
 }
 
 class Handler {

@@ -28,6 +28,16 @@ export interface Own {
   hooks: string[];
 }
 
+/** Names what the harness has beside a subject as nothing of the subject is called, since `createAgent` takes each name once. */
+export function besides(own: Own): (name: string) => string {
+  const taken = new Set(own.middleware.map((each) => each.name));
+  return (name) => {
+    let free = name;
+    while (taken.has(free)) free += "'";
+    return free;
+  };
+}
+
 /** No subject. */
 export const NONE: Own = { middleware: [], hooks: [] };
 
