@@ -87,7 +87,7 @@ def test_a_package_changes_its_own_files_and_the_few_lines_that_call_it(
         package = GoSubjects((go_subject(file.name, file, ""),))
         made.append(replace(go_driver("eino@0.9.13"), subject=package).files())
     one, other = made
-    changed = {name for name in one | other if one.get(name) != other.get(name)}
+    changed = {each for each in {*one, *other} if one.get(each) != other.get(each)}
 
     # All else is what Go has built before.
     assert {name.partition("/")[0] for name in changed} == {"main", "subject"}

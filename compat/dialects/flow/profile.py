@@ -96,6 +96,9 @@ class FlowProfile:
     content is lost, or an event of the model with it"""
     before_run_event: Literal["straight", "through_on_event"]
     """whether on_event sees the event that a before_run hook's content became"""
+    next_agent: Literal["last_speaker", "transfer_target"]
+    """who goes on with the user's next message: who spoke last; or, if that one handed
+    over to an agent that has not spoken since, that agent, a failure not counted"""
     failure_event: Literal["none", "told"]
     """an exception that leaves the agent that the run began with: whether an event with
     its class and text is told and kept first, by who spoke last, if that agent asks a
