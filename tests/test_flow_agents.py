@@ -20,7 +20,11 @@ from compat.dialects.flow import (
     text_content,
 )
 from compat.dialects.flow.errors import AgentNotFoundError
-from compat.dialects.flow.run_errors import AgentFieldError, AgentPlaceError
+from compat.dialects.flow.run_errors import (
+    AgentFieldError,
+    AgentPlaceError,
+    CalledAgentError,
+)
 from tests.flow_support import (
     ScriptedModel,
     calls,
@@ -35,7 +39,8 @@ from tests.flow_support import (
 )
 
 WAITS = "agent 'helper' waits for adk_request_confirmation, which a tool cannot be told"
-FAILED = LlmResponse(error_code="429", error_message="slow down")
+SAYS = ("429", "slow down")
+FAILED = LlmResponse(error_code=SAYS[0], error_message=SAYS[1])
 
 
 def llm(name, *script, **fields):
@@ -141,6 +146,24 @@ def test_a_loop_ends_behind_the_agent_that_escalates():
     assert told(agent) == ["a: stop()", "a: stop -> {}"]
 
 
+@pytest.mark.parametrize(
+    ("profile", "follows"), [("adk-go-0.5", []), ("adk-go-2", ["b: so"])]
+)
+def test_a_sequence_ends_behind_the_agent_that_escalates_in_one_version(
+    profile, follows
+):
+    def stop(tool_context):
+        tool_context.actions.escalate = True
+        tool_context.actions.skip_summarization = True
+        return {}
+
+    agents = [llm("a", calls("stop"), tools=[stop]), llm("b", "so")]
+
+    events = told(SequentialAgent(name="seq", sub_agents=agents), profile=profile)
+
+    assert events == ["a: stop()", "a: stop -> {}", *follows]
+
+
 def test_parallel_agents_have_branches_and_do_not_read_each_other():
     agents = [llm("a", "one"), llm("b", "two")]
     runner = runner_of(ParallelAgent(name="par", sub_agents=agents))
@@ -230,6 +253,48 @@ def test_the_next_message_goes_to_who_spoke_last_if_transfers_lead_back():
     assert [short(each) for each in events] == ["child: two"]
 
 
+@pytest.mark.parametrize(
+    ("profile", "last"), [("flow-safe", "root: so"), ("adk-py-2", "child: so")]
+)
+def test_the_next_message_may_go_to_who_was_handed_over_to_and_failed(profile, last):
+    child = llm("child", TimeoutError(), "so")
+    root = llm("root", transfer("child"), "so", sub_agents=[child])
+    runner = runner_of(root, profile=profile)
+    with pytest.raises(TimeoutError):
+        asyncio.run(run(runner))
+
+    events = asyncio.run(run(runner, "again"))
+
+    assert [short(each) for each in events] == [last]
+
+
+@pytest.mark.parametrize(
+    ("way", "author"),
+    [
+        (("b",), "a"),
+        (("b", "c"), "a"),
+        (("b", "c", "d"), "c"),
+        (("b", "a"), "a"),
+    ],
+    ids=["to-a-child", "to-a-peer", "further-down", "back"],
+)
+def test_an_agent_that_fails_before_it_speaks_does_so_in_the_name_of_who_is_above_it(
+    way, author
+):
+    scripts = {name: [TimeoutError()] for name in "abcd"}
+    for name, target in zip(("a", *way), way, strict=False):
+        scripts[name].insert(len(scripts[name]) - 1, transfer(target))
+    b = llm("b", *scripts["b"])
+    c = llm("c", *scripts["c"], sub_agents=[llm("d", *scripts["d"])])
+    runner = runner_of(llm("a", *scripts["a"], sub_agents=[b, c]), profile="adk-py-2")
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(run(runner))
+
+    kept = asyncio.run(stored(runner)).events
+    assert [each.author for each in kept if each.error_code] == [author]
+
+
 def test_the_next_message_goes_to_the_root_if_it_could_not_come_back():
     child = llm("child", "one", disallow_transfer_to_parent=True)
     root = llm("root", transfer("child"), "root again", sub_agents=[child])
@@ -241,7 +306,13 @@ def test_the_next_message_goes_to_the_root_if_it_could_not_come_back():
     assert [short(each) for each in events] == ["root: root again"]
 
 
-def test_an_agent_as_a_tool_hands_back_its_last_words_and_its_state():
+@pytest.mark.parametrize(
+    ("profile", "handed"),
+    [("adk-go-0.5", {}), ("adk-py-2", {"seen": 7, "said": "the answer"})],
+)
+def test_an_agent_as_a_tool_hands_back_its_last_words_and_perhaps_its_state(
+    profile, handed
+):
     def note(ctx, _):
         ctx.state["seen"] = ctx.state["given"]
 
@@ -252,14 +323,14 @@ def test_an_agent_as_a_tool_hands_back_its_last_words_and_its_state():
         "ok",
         tools=[agent_tool(helper)],
     )
-    runner = runner_of(root)
+    runner = runner_of(root, profile=profile)
 
     events = asyncio.run(run(runner, state={"given": 7}))
 
     assert short(events[1]) == "root: helper -> {'result': 'the answer'}"
-    assert events[1].actions.state_delta == {"seen": 7, "said": "the answer"}
+    assert events[1].actions.state_delta == handed
     assert model_of(helper).contents[0][0].text == "what?"
-    assert asyncio.run(stored(runner)).state["said"] == "the answer"
+    assert asyncio.run(stored(runner)).state == {"given": 7} | handed
 
 
 @pytest.mark.parametrize(("profile", "runs"), [("adk-go-0.4", 1), ("adk-py-2", 2)])
@@ -397,17 +468,19 @@ def test_an_agent_that_was_asked_on_a_branch_goes_on_there_or_on_none(profile, b
     assert model_of(agent).contents[-1][-1].responses[0].response == {"status": "ready"}
 
 
+def fails(name):
+    return llm(name, FAILED)
+
+
 @pytest.mark.parametrize(
     ("profile", "inner", "result"),
     [
-        ("adk-go-0.4", waiting, ""),
-        (
-            "flow-safe",
-            waiting,
-            WAITS,
-        ),
-        ("adk-go-0.4", lambda name: llm(name, FAILED), ""),
-        ("flow-safe", lambda name: llm(name, FAILED), "slow down"),
+        ("adk-go-0.4", waiting, {}),
+        ("adk-py-1", waiting, {"result": ""}),
+        ("flow-safe", waiting, {"result": WAITS}),
+        ("adk-go-0.4", fails, {"error": str(CalledAgentError("helper", *SAYS))}),
+        ("adk-py-1", fails, {"result": ""}),
+        ("flow-safe", fails, {"result": "slow down"}),
     ],
 )
 def test_an_agent_as_a_tool_that_says_nothing_may_say_why(profile, inner, result):
@@ -416,7 +489,30 @@ def test_an_agent_as_a_tool_that_says_nothing_may_say_why(profile, inner, result
 
     events = told(root, profile=profile)
 
-    assert events[1] == f"root: helper -> {{'result': {result!r}}}"
+    assert events[1] == f"root: helper -> {result}"
+
+
+@pytest.mark.parametrize(
+    ("profile", "said"), [("adk-go-0.4", "so\none\ntwo"), ("adk-py-2", "onetwo")]
+)
+def test_texts_of_an_agent_as_a_tool_may_be_lines_with_its_thoughts(profile, said):
+    parts = (Part(text="so", thought=True), Part(text="one"), Part(text="two"))
+    helper = agent_tool(llm("helper", Content("model", parts)))
+    root = llm("root", calls(("helper", {"request": "?"})), "ok", tools=[helper])
+
+    events = told(root, profile=profile)
+
+    assert events[1] == f"root: helper -> {{'result': {said!r}}}"
+
+
+def test_an_agent_as_a_tool_that_is_asked_nothing_is_not_summed_up_either():
+    helper = agent_tool(llm("helper", "so"), skip_summarization=True)
+    root = llm("root", calls("helper"), "never", tools=[helper])
+
+    events = told(root)
+
+    assert len(events) == 2
+    assert "request is missing" in events[1]
 
 
 @pytest.mark.parametrize(("profile", "shown"), [("flow-safe", ""), ("adk-py-2", "so")])

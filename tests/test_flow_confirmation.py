@@ -273,3 +273,15 @@ def test_whether_it_is_needed_may_depend_on_the_arguments():
 
     assert small.paid == [5]
     assert large.paid == []
+
+
+def test_what_a_confirmed_call_gave_is_not_told_beside_one_that_failed():
+    desk = Desk(calls(("pay", {"amount": 5}), "pay"), "never", profile="adk-py-2")
+    desk.say()
+
+    with pytest.raises(TypeError, match="amount"):
+        desk.say(answer(**dict.fromkeys(desk.questions, YES)))
+
+    kept = [short(each) for each in asyncio.run(stored(desk.runner)).events]
+    assert desk.paid == [5]
+    assert not any("'paid'" in each for each in kept)

@@ -77,6 +77,22 @@ def test_a_file_without_a_function_to_call_is_told_with_what_it_has(
     assert said in str(error.value)
 
 
+def test_a_package_changes_its_own_files_and_the_few_lines_that_call_it(
+    tmp_path: Path,
+) -> None:
+    made: list[Mapping[str, bytes]] = []
+    for name in ("A", "B"):
+        file = tmp_path / f"{name}.go"
+        file.write_text(f"{EMPTY}{name}() {{}}", "utf-8")
+        package = GoSubjects((go_subject(file.name, file, ""),))
+        made.append(replace(go_driver("eino@0.9.13"), subject=package).files())
+    one, other = made
+    changed = {each for each in {*one, *other} if one.get(each) != other.get(each)}
+
+    # All else is what Go has built before.
+    assert {name.partition("/")[0] for name in changed} == {"main", "subject"}
+
+
 # With Go
 
 EINO = """package p

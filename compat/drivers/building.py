@@ -83,6 +83,21 @@ def said_by(
     return done.stdout
 
 
+PROGRAM: Final = "main/main.go"
+"""The program, which has all but its own few lines from packages that Go keeps built:
+what a user's package changes is compiled alone."""
+
+
+def program_source(
+    package: str, paths: Sequence[str] = (), entries: str = "nil"
+) -> bytes:
+    """Return the source of a program: a driver with a user's functions, if any."""
+    imports = [f'\town{at} "driver/{path}"' for at, path in enumerate(paths)]
+    lines = ("package main", "import (", f'\t"driver/{package}"', *imports, ")")
+    main = f"func main() {{ {package}.Main({entries}) }}"
+    return "\n".join((*lines, main, "")).encode()
+
+
 class OwnPackage(Protocol):
     """A user's own package, built into a driver."""
 
@@ -143,6 +158,7 @@ class GoDriver:
         for package in ("peer", self.package):
             for path in sorted((SOURCES / package).glob("*.go")):
                 found[f"{package}/{path.name}"] = path.read_bytes()
+        found[PROGRAM] = program_source(self.package)
         return (
             found if self.subject is None else self.subject.joined(found, self.package)
         )
@@ -182,9 +198,9 @@ class GoDriver:
             self._compile(go, work, built / self.package)
             built.replace(folder)
 
-    def _compile(self, go: str, work: Path, program: Path) -> None:
+    def _compile(self, go: str, work: Path, built: Path) -> None:
         tags = ["-tags", self.tags + (",subject" if self.subject else "")]
-        command = [go, "build", *tags, "-o", str(program), f"./{self.package}"]
+        command = [go, "build", *tags, "-o", str(built), "./main"]
         said: list[str] = []
         with subprocess.Popen(  # noqa: S603  # the Go that was found, no shell
             command, cwd=work, env=_environment(), stderr=subprocess.PIPE, text=True

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from compat.drivers.building import PROGRAM, SOURCES, program_source
 from compat.drivers.subjects import SubjectMistakeError
 
-SOURCES: Final = Path(__file__).parent / "go"
 WORLD: Final = SOURCES / "world"
 """The package that users import as ``refengine/world``."""
 LOADER: Final = SOURCES / "own"
@@ -91,29 +91,19 @@ class GoSubjects:
         return {
             **files,
             "go.mod": files["go.mod"] + needs.encode(),
-            f"{package}/bound.go": self._bound().encode(),
+            PROGRAM: self._program(package),
             **ours,
             **mine,
         }
 
-    def _bound(self) -> str:
+    def _program(self, package: str) -> bytes:
         """Return the source that hands the constructors to the driver."""
-        chosen = {(each.path, each.name) for each in self.packages}
+        chosen = sorted({(each.path, each.name) for each in self.packages})
         paths = sorted({path for path, _ in chosen})
-        imports = [f'import own{at} "driver/{path}"' for at, path in enumerate(paths)]
         entries = [
-            f'\t"{path}:{name}": own{paths.index(path)}.{name},'
-            for path, name in sorted(chosen)
+            f'"{path}:{name}": own{paths.index(path)}.{name}' for path, name in chosen
         ]
-        return "\n".join(
-            (
-                "//go:build subject\n\npackage main\n",
-                *imports,
-                "\nvar subjectConstructors = map[string]any{",
-                *entries,
-                "}\n",
-            )
-        )
+        return program_source(package, paths, f"map[string]any{{{', '.join(entries)}}}")
 
     def refuse(self, log: str) -> None:
         """Raise GoSubjectError if it is a package that a compiler complains of."""

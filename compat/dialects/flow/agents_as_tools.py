@@ -1,14 +1,15 @@
 """An agent as a tool of another: it runs in a session of its own, inside the call.
 
-What it wrote to the state is handed to the calling agent, and its last words are the
-result. Whether the runner's plugins see it is a posture: where they do, they see a
-second invocation inside the first.
+Its last words are the result. Whether what it wrote to the state is handed to the
+calling agent is a posture, and whether the runner's plugins see it: where they do, they
+see a second invocation inside the first.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final, cast, final
 
@@ -18,7 +19,11 @@ from compat.dialects.flow.content import Part
 from compat.dialects.flow.contexts import ToolContext
 from compat.dialects.flow.events import Event
 from compat.dialects.flow.plugins import Plugin, Plugins
-from compat.dialects.flow.run_errors import InvalidAnswerError, ToolArgumentsError
+from compat.dialects.flow.run_errors import (
+    CalledAgentError,
+    InvalidAnswerError,
+    ToolArgumentsError,
+)
 from compat.dialects.flow.runner import Runner
 from compat.dialects.flow.schemas import misfits
 from compat.dialects.flow.sessions import InMemorySessionService
@@ -46,13 +51,16 @@ def agent_tool(agent: Agent, *, skip_summarization: bool = False) -> Tool:
     }
 
     async def run(ctx: ToolContext, args: dict[str, Any]) -> object:
+        if skip_summarization:
+            ctx.actions.skip_summarization = True
         wrong = "; ".join(misfits(args, schema or wanted))
         if wrong:
             raise ToolArgumentsError(agent.name, wrong)
-        if skip_summarization:
-            ctx.actions.skip_summarization = True
         asked = str(args[REQUEST]) if schema is None else json.dumps(args)
-        return _result(agent, await _last_words(ctx, agent, asked))
+        said = await _last_words(ctx, agent, asked)
+        if not said and _result_of(ctx) == "lines_or_error":
+            return {}
+        return _result(agent, said)
 
     return Tool(
         name=agent.name,
@@ -84,24 +92,39 @@ async def _last_words(ctx: ToolContext, agent: Agent, asked: str) -> str:
     waiting: set[str] = set()
     streams = outer.profile.agent_tool_stream == "always"
     events = runner.run(session.user_id, session.id, asked, stream=streams)
-    async for event in events:
-        ctx.state.update(plain(event.actions.state_delta))
-        waiting |= {x.name for x in event.calls if x.id in event.long_running_ids}
-        waiting -= {each.name for each in event.responses}
-        last = last if event.content is None and not event.error_code else event
-    if outer.profile.agent_tool_result == "why_none" and waiting:
+    async with aclosing(events) as flowing:
+        async for event in flowing:
+            if outer.profile.agent_tool_state == "handed_on":
+                ctx.state.update(plain(event.actions.state_delta))
+            _refuse_failed(ctx, agent, event)
+            waiting |= {x.name for x in event.calls if x.id in event.long_running_ids}
+            waiting -= {each.name for each in event.responses}
+            last = last if event.content is None and not event.error_code else event
+    if _result_of(ctx) == "why_none" and waiting:
         ctx.actions.skip_summarization = False
         named = ", ".join(sorted(waiting))
         return f"agent {agent.name!r} waits for {named}, which a tool cannot be told"
     return "" if last is None else _said(last, ctx)
 
 
+def _result_of(ctx: ToolContext) -> str:
+    return ctx.invocation_context.profile.agent_tool_result
+
+
+def _refuse_failed(ctx: ToolContext, agent: Agent, event: Event) -> None:
+    """Raise CalledAgentError for a failed model's event, if that is the call's."""
+    failed = event.error_code or event.error_message
+    if failed and _result_of(ctx) == "lines_or_error":
+        raise CalledAgentError(agent.name, event.error_code, event.error_message)
+
+
 def _said(last: Event, ctx: ToolContext) -> str:
     """Return the text of an event; of a failed model's, perhaps why it failed."""
-    if last.content is not None:
-        return last.content.text
-    told = ctx.invocation_context.profile.agent_tool_result == "why_none"
-    return last.error_message if told else ""
+    if last.content is None:
+        return last.error_message if _result_of(ctx) == "why_none" else ""
+    if _result_of(ctx) == "lines_or_error":
+        return "\n".join(each.text for each in last.content.parts if each.text)
+    return last.content.text
 
 
 def _plugins(ctx: ToolContext) -> Sequence[Plugin]:

@@ -96,6 +96,9 @@ class Invocation:
     """whether the user's message is kept"""
     crashed: bool = False
     """whether its program is at its end, and no hook of an agent is called any more"""
+    speaker: str = ""
+    """who spoke last; of an agent that was handed the turn and has said nothing yet,
+    the one above it if that one handed it down, and itself if not"""
     model_calls: int = 0
     unstopping: list[Exception] = field(default_factory=list[Exception])
     """errors that did not end what they happened in: raised when the run is over"""
@@ -116,6 +119,8 @@ class InvocationContext:
     handed over to it, that runs it beside others, or that calls it as a tool"""
     span: object | None = None
     """the span that its own are under"""
+    above: tuple[str, ...] = ()
+    """the agents above this one that handed the turn down to it, the outermost first"""
 
     @property
     def profile(self) -> FlowProfile:

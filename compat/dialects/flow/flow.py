@@ -11,6 +11,7 @@ import logging
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, fields
+from itertools import takewhile
 from typing import Final, cast
 
 from compat.dialects.flow.confirming import with_confirmation
@@ -195,6 +196,15 @@ def _is_long_running(name: str, request: LlmRequest) -> bool:
     return tool is not None and tool.long_running
 
 
+def _above(ctx: InvocationContext, target: Agent) -> tuple[str, ...]:
+    """Return who handed the turn down to a target: to a child, a parent or a peer."""
+    if ctx.invocation.tree.parent(target) is ctx.agent:
+        return (*ctx.above, ctx.agent.name)
+    if ctx.invocation.tree.parent(ctx.agent) is not target:
+        return ctx.above
+    return tuple(takewhile(lambda each: each != target.name, ctx.above))
+
+
 async def _hand_over(ctx: InvocationContext, responses: Event) -> Events:
     """Yield the events of the agent that the responses transfer to."""
     tree, name = ctx.invocation.tree, responses.actions.transfer_to_agent
@@ -203,6 +213,8 @@ async def _hand_over(ctx: InvocationContext, responses: Event) -> Events:
     found = cast("Agent", target)
     inner = ctx.within(found)
     inner.first, inner.watched = ctx.first, True
+    inner.above = _above(ctx, found)
+    ctx.invocation.speaker = inner.above[-1] if inner.above else found.name
     async with aclosing(ctx.invocation.run_agent(inner)) as events:
         async for event in events:
             yield event

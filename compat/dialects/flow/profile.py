@@ -87,6 +87,8 @@ class FlowProfile:
     waiting_agent: Literal["next_goes_on", "parents_stop"]
     """a sequence or a loop behind an agent that called a long-running tool, or asked
     for a confirmation: goes on, or stops until that is answered"""
+    sequence_escalation: Literal["next_goes_on", "ends"]
+    """a sequence behind an agent that escalates: goes on, or ends as a loop does"""
     parallel_escalation: Literal["others_go_on", "ends_all"]
     """an agent among parallel ones that escalates"""
     before_run_value: Literal["user_echo", "content"]
@@ -94,6 +96,9 @@ class FlowProfile:
     content is lost, or an event of the model with it"""
     before_run_event: Literal["straight", "through_on_event"]
     """whether on_event sees the event that a before_run hook's content became"""
+    next_agent: Literal["last_speaker", "transfer_target"]
+    """who goes on with the user's next message: who spoke last; or, if that one handed
+    over to an agent that has not spoken since, that agent, a failure not counted"""
     failure_event: Literal["none", "told"]
     """an exception that leaves the agent that the run began with: whether an event with
     its class and text is told and kept first, by who spoke last, if that agent asks a
@@ -116,10 +121,13 @@ class FlowProfile:
     then its run is an invocation of its own to them"""
     agent_tool_stream: Literal["never", "always"]
     """whether the run of an agent that is called as a tool streams"""
-    agent_tool_result: Literal["last_text", "why_none"]
-    """what an agent that is called as a tool gives back when it waits for its user,
-    or when its model failed: what it said last, or why it said nothing, which a waiting
-    one's caller sums up"""
+    agent_tool_result: Literal["last_text", "why_none", "lines_or_error"]
+    """what an agent that is called as a tool gives back: what it said last, also when
+    it waits for its user, or when its model failed; or then why it said nothing, which
+    a waiting one's caller sums up; or its last texts and thoughts as lines, an empty
+    mapping without any, and an error of its model as that of the call"""
+    agent_tool_state: Literal["handed_on", "stays_inside"]
+    """whether state that an agent writes that is called as a tool is its caller's"""
     agent_tool_skipping: Literal["response_alone", "text_as_well"]
     """the event of an agent that is called as a tool and whose result is not summed up:
     its response alone, or behind it what it gave as a text, for those who show no

@@ -17,6 +17,7 @@ FlowError                             (of errors.py, with those of its pure part
 ├── ConfirmationNeededError           a tool that may not run before its user says so
 ├── ToolArgumentsError (ValueError)   a call whose arguments do not fit its tool
 ├── InvalidAnswerError (ValueError)   a structured answer that does not fit its schema
+├── CalledAgentError                  the model of an agent that is a tool failed
 ├── PartialEndError                   a step whose last event is partial
 ├── ConfirmationAnswerError (ValueError)  an answer that cannot be read or used
 ├── EmptyMessageError (ValueError)    a message of the user without parts
@@ -200,6 +201,16 @@ class InvalidAnswerError(FlowError, ValueError):
 
     why: str
     says = "invalid output schema: {why}"
+
+
+@error
+class CalledAgentError(FlowError):
+    """The model of an agent that is called as a tool failed, and so did the call."""
+
+    agent: str
+    code: str
+    why: str
+    says = "the model of agent {agent!r}, called as a tool, failed: {code}, {why!r}"
 
 
 @error

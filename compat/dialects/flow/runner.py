@@ -94,7 +94,7 @@ class Runner:
         session = await self._session(user_id, session_id)
         if self.profile.user_calls == "refused":
             refuse_made_up_calls(session, said)
-        agent, branch = next_agent(self.tree, session.events, said)
+        agent, branch = next_agent(self.tree, session.events, said, self.profile)
         ctx = self._context(session, agent, said, stream=stream)
         if self.profile.resumed_branch == "as_asked":
             ctx.branch = branch
@@ -175,7 +175,7 @@ class Runner:
             if kept is not None:
                 yield kept
             return
-        author, telling = ctx.agent.name, False
+        ctx.invocation.speaker, telling = ctx.agent.name, False
         try:
             async with aclosing(run_agent(ctx)) as events:
                 async for event in events:
@@ -185,10 +185,11 @@ class Runner:
                     if told is None:
                         continue
                     yield told
-                    author = event.author
+                    ctx.invocation.speaker = event.author
         except Exception as error:
             if not telling and self._tells(ctx, error):
                 code, text = error_code(error), str(error)
+                author = ctx.invocation.speaker
                 failed = ctx.event(author=author, error_code=code, error_message=text)
                 if (told := await self._told(ctx, failed)) is not None:
                     yield told

@@ -147,13 +147,15 @@ async def _users_own(agent: CustomAgent, ctx: InvocationContext) -> Events:
 
 
 async def _in_turn(ctx: InvocationContext) -> Events:
+    escalation = ctx.profile.sequence_escalation == "ends"
     for each in ctx.agent.sub_agents:
-        waits = False
+        over = False
         async with aclosing(_step(ctx, each)) as events:
             async for event in events:
                 yield event
-                waits = waits or _stops_parents(ctx, event)
-        if waits:
+                escalates = escalation and bool(event.actions.escalate)
+                over = over or escalates or _stops_parents(ctx, event)
+        if over:
             return
 
 

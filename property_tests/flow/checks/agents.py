@@ -247,14 +247,41 @@ def next_agent(seen: FlowView) -> Decisions:
             continue
         if turn.spec.text is None or turn.spec.confirms or turn.spec.late:
             continue
-        last = next((e for e in reversed(before.kept) if e.author != USER), None)
+        last = _had_the_turn(seen, before)
         first = next(iter(turn.requests), None)
         if last is None or first is None or _early(turn):
             continue
-        wanted = _goes_on(seen, last.author)
+        wanted = _goes_on(seen, last)
         if wanted is not None:
-            claim = f"behind {last.author} it is {wanted} that goes on"
+            claim = f"behind {last} it is {wanted} that goes on"
             yield DialectDecision(claim, wanted, first.agent, first.place)
+
+
+def _had_the_turn(seen: FlowView, turn: FlowTurn) -> str | None:
+    """Return who spoke last, or whom that one handed over to, as the profile has it."""
+    targets = seen.profile.next_agent == "transfer_target"
+    for each in reversed(turn.kept):
+        failed = each.data.get("error_code") and not each.parts
+        if each.author == USER or (targets and failed):
+            continue
+        target = str(each.actions.get("transfer_to_agent", "")) if targets else ""
+        return target if _reaches(seen, each.author, target) else each.author
+    return None
+
+
+def _reaches(seen: FlowView, source: str, target: str) -> bool:
+    """Tell whether an agent may hand over to that one: a child, its parent or a peer.
+
+    One that it may not is refused, and hands nothing over.
+    """
+    spec = seen.agents.get(source)
+    over = [each.name for each in _chain(seen, target)[1:2]]
+    above = [each.name for each in _chain(seen, source)[1:2]]
+    if spec is None or over == [source]:
+        return spec is not None
+    if above == [target]:
+        return not spec.disallow_transfer_to_parent
+    return bool(over) and over == above and not spec.disallow_transfer_to_peers
 
 
 def _early(turn: FlowTurn) -> bool:

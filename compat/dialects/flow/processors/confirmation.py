@@ -65,13 +65,13 @@ async def resume_confirmed_calls(
         {each.name: each for each in flow.tools},
         {call_id: confirmation for call_id, (_, confirmation) in waiting.items()},
     )
+    if error is not None:  # what others gave is told nowhere, as no call is behind it
+        raise error
     if responses is not None:
         parts = tuple(Part(call=each) for each in calls)
         asking = ctx.event(content=Content("model", parts))
         for event in with_confirmation(ctx, asking, responses):
             yield event
-    if error is not None:
-        raise error
 
 
 def _last_user_place(events: Sequence[Event]) -> int | None:

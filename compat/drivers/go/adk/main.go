@@ -1,9 +1,9 @@
-// Command adk is a driver of the Agent Development Kit for Go: https://github.com/google/adk-go
+// Package adk is a driver of the Agent Development Kit for Go: https://github.com/google/adk-go
 //
 // It owns agents, runners and services and nothing else. Models, tools, callbacks and plugins
 // stay with the harness and are called back, so this program can neither interpret a scenario
 // nor report of itself.
-package main
+package adk
 
 import (
 	"encoding/json"
@@ -17,10 +17,11 @@ import (
 	"driver/peer"
 )
 
-func main() {
+// Main is the driver. It has these functions of a user's, by path and name, if any.
+func Main(functions map[string]any) {
 	peer.OneAtATime()
 	log.SetOutput(io.Discard) // adk-go logs agents that it does not find, which a world sees
-	d := &driver{worlds: map[int64]*world{}}
+	d := &driver{functions: functions, worlds: map[int64]*world{}}
 	in, out := peer.Standard()
 	d.peer = peer.New(in, out, map[string]peer.Function{
 		"initialize": d.initialize,
@@ -42,9 +43,10 @@ func main() {
 
 // driver holds the worlds that the harness has opened, by the numbers that it gave them.
 type driver struct {
-	peer   *peer.Peer
-	mu     sync.Mutex
-	worlds map[int64]*world
+	functions map[string]any
+	peer      *peer.Peer
+	mu        sync.Mutex
+	worlds    map[int64]*world
 }
 
 func (d *driver) initialize(json.RawMessage) (any, error) {

@@ -1,5 +1,5 @@
 //go:build v04
 
-package main
+package adk
 
 const profileName = "adk-go-0.4"

@@ -1,6 +1,6 @@
 //go:build subject
 
-package main
+package adk
 
 import (
 	"context"
@@ -35,7 +35,7 @@ var (
 const instead = "return an agent.Agent, or a runner.Config with an agent and plugins"
 
 func (d *driver) subject(params json.RawMessage) (any, error) {
-	found, err := own.Load(params, subjectConstructors, contextType, modelType, toolsType, instructionType)
+	found, err := own.Load(params, d.functions, contextType, modelType, toolsType, instructionType)
 	if err != nil {
 		return nil, err
 	}

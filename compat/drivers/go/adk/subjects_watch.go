@@ -1,6 +1,6 @@
 //go:build subject
 
-package main
+package adk
 
 import (
 	"context"

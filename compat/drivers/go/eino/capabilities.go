@@ -1,4 +1,4 @@
-package main
+package eino
 
 // ofStructs is what eino has in every version.
 var ofStructs = []string{

@@ -1,6 +1,6 @@
 //go:build v09
 
-package main
+package eino
 
 import (
 	"context"

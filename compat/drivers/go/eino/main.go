@@ -1,8 +1,8 @@
-// Command eino is a driver of eino's agents: https://github.com/cloudwego/eino
+// Package eino is a driver of eino's agents: https://github.com/cloudwego/eino
 //
 // It owns the agent loop and nothing else. Model, tools and hooks stay with the harness and
 // are called back, so this program can neither interpret a scenario nor report of itself.
-package main
+package eino
 
 import (
 	"encoding/json"
@@ -14,9 +14,10 @@ import (
 	"driver/peer"
 )
 
-func main() {
+// Main is the driver. It has these functions of a user's, by path and name, if any.
+func Main(functions map[string]any) {
 	peer.OneAtATime()
-	d := &driver{agents: map[int64]*agent{}}
+	d := &driver{functions: functions, agents: map[int64]*agent{}}
 	in, out := peer.Standard()
 	d.peer = peer.New(in, out, map[string]peer.Function{
 		"initialize": d.initialize,
@@ -38,9 +39,10 @@ func main() {
 
 // driver holds the agents that the harness has built, by the numbers that it gave them.
 type driver struct {
-	peer   *peer.Peer
-	mu     sync.Mutex
-	agents map[int64]*agent
+	functions map[string]any
+	peer      *peer.Peer
+	mu        sync.Mutex
+	agents    map[int64]*agent
 }
 
 func (d *driver) initialize(json.RawMessage) (any, error) {

@@ -1,4 +1,4 @@
-package main
+package eino
 
 import (
 	"encoding/json"

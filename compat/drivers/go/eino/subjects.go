@@ -1,6 +1,6 @@
 //go:build subject
 
-package main
+package eino
 
 import (
 	"context"
@@ -25,7 +25,7 @@ var contextType = reflect.TypeFor[context.Context]()
 
 // subject says whether the constructor that was built in can be called.
 func (d *driver) subject(params json.RawMessage) (any, error) {
-	found, err := own.Load(params, subjectConstructors, contextType)
+	found, err := own.Load(params, d.functions, contextType)
 	if err != nil {
 		return nil, err
 	}

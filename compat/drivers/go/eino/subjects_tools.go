@@ -1,6 +1,6 @@
 //go:build subject
 
-package main
+package eino
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 //go:build subject && v07
 
-package main
+package eino
 
 import "github.com/cloudwego/eino/adk"
 

@@ -1,6 +1,6 @@
 //go:build subject && v09
 
-package main
+package eino
 
 import (
 	"context"

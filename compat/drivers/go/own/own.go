@@ -36,10 +36,10 @@ type Subject struct {
 	function reflect.Value
 }
 
-// A file that is written when a driver is built with users' packages has their functions
-// by path and name:
+// The program is written when a driver is built with users' packages, and has their
+// functions by path and name:
 //
-//	var subjectConstructors = map[string]any{"subject/p12:NewAudit": own0.NewAudit}
+//	eino.Main(map[string]any{"subject/p12:NewAudit": own0.NewAudit})
 
 // Load returns the function that is asked for, if it can be called: it takes values of these
 // types, each of them or none, and returns one result, or a result and an error.
