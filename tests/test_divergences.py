@@ -29,6 +29,7 @@ from refengine.handlers.tool_filter import ToolFilterHandler
 from refengine.messages import MessageChunk
 from refengine.stream import StreamReader, convert_stream
 from refengine.testing import RecordingTool, Scenario, ToolSpec
+from refengine.testing.channels import CHANNELS
 from refengine.tools import StreamToolCallResult
 from tests.players import CALLS, STREAMS, TURNS, divergence, world
 
@@ -375,3 +376,7 @@ def test_relations_are_nested() -> None:
     sets = [set(channels_of(name)) for name in RELATIONS]
 
     assert all(weaker <= stronger for weaker, stronger in pairwise(sets))
+
+
+def test_every_channel_is_one_of_the_strongest_relation_and_every_such_is_one() -> None:
+    assert set(channels_of(RELATIONS[-1])) == set(CHANNELS)

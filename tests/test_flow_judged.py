@@ -75,6 +75,7 @@ def test_the_matrix_shows_mutants_of_a_dialect_beside_those_of_engines(capsys) -
 
     assert code == 0
     assert "flow-guard-recovered FLOW-021 FLOW-021" in out
+    assert f"1 checked clause, {len(FLOW.fixed())} worlds" in out
     assert "1 of 1 mutant is killed by a clause it names" in out
 
 

@@ -415,7 +415,7 @@ def test_a_program_that_is_not_the_same_every_time_is_refused():
         left.append(None)
         await asyncio.gather(*(asyncio.sleep(0) for _ in left))
 
-    with pytest.raises(UnrepeatableError, match="not the same every time"):
+    with pytest.raises(UnrepeatableError, match="does not do the same every time"):
         explore(program)
 
 

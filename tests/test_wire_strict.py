@@ -118,7 +118,7 @@ def test_request_out_of_turn_is_refused_and_told_its_place(cassette, client):
         asked(client, "one", "three")
 
     assert (caught.value.number, caught.value.matches) == (2, [3])
-    assert "It is interaction 3" in str(caught.value)
+    assert "It matches interaction 3" in str(caught.value)
 
 
 def test_session_that_ends_early_is_refused(cassette, client):

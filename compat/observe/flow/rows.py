@@ -102,7 +102,7 @@ class FlowRow(BaseModel):
     def _is_known(cls, version: str) -> str:
         if version != "HEAD" and not re.fullmatch(r"v?\d[\d.]*(/v?\d[\d.]*)*", version):
             raise ValueError(
-                "write vX.Y.Z, HEAD or, for Python, X.Y; two with / between"
+                "write vX.Y.Z, HEAD, or X.Y for Python; / stands between two"
             )
         return version
 
