@@ -97,6 +97,24 @@ import { createMiddleware } from "langchain";
 export const subject = () =>
   NAMES.map((name: string) => createMiddleware({ name, beforeModel: () => undefined }));
 """
+LOOKS = """
+import { ToolMessage, createMiddleware, tool } from "langchain";
+
+const schema = { type: "object", properties: {} };
+const look = tool(() => "found", { name: "look", description: "looks", schema });
+
+export const subject = () => createMiddleware({
+  name: "Looks",
+  wrapModelCall: (request, handler) =>
+    handler({ ...request, tools: [...request.tools, look] }),
+  wrapToolCall: (request, handler) => {
+    if (request.toolCall.name !== "look") return handler(request);
+    const said = { content: "found", tool_call_id: request.toolCall.id, name: "look" };
+    return RUN;
+  },
+});
+"""
+"""A middleware that brings a tool as it goes, which no list of tools has."""
 PLANTED = r"""
 const HELD = /^order [A-F]\d{3}$/;
 
@@ -188,6 +206,30 @@ def test_middleware_may_be_called_as_anything_of_the_world_is(tmp_path: Path) ->
     assert found.sufficient
     assert not found.outside
     assert list(found.exercise["new"].hooks) == [f"{name}.beforeModel" for name in ours]
+
+
+@needs_node
+def test_tool_that_a_wrapper_brings_is_observed_where_it_runs(tmp_path: Path) -> None:
+    runs = {
+        "old.ts": "handler({ ...request, tool: look })",
+        "not.ts": "new ToolMessage(said)",
+    }
+    for name, run in runs.items():
+        (tmp_path / name).write_text(LOOKS.replace("RUN", run), "utf-8")
+    old, new = (parse_ref(name, cwd=tmp_path) for name in runs)
+    looks = {**HI, "model_script": ["assistant:[1:look({})]", "assistant:hi"]}
+
+    found = check_all(
+        old,
+        {"": (new, Terms())},
+        corpus(looks),
+        CheckOptions(timeout=60),
+        explain=False,
+    )[""].verdict
+
+    assert found.fault is None
+    assert found.divergence is not None
+    assert found.divergence.code == "MISSING_CALL"
 
 
 @needs_node

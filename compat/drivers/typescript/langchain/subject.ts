@@ -5,11 +5,13 @@ import type { AgentMiddleware } from "langchain";
 import type { Returned } from "../peer/driver.ts";
 import type { Harness } from "../peer/harness.ts";
 import { type Place, SubjectError, type Watch, kindOf } from "../peer/subjects.ts";
+import { HarnessTool } from "./tools.ts";
 
 type Function = (...given: never[]) => unknown;
 type Parts = Record<string, unknown> & { name: string };
 interface Called {
   toolCall?: { id?: string };
+  tool?: StructuredTool;
 }
 
 /** The hooks of a middleware, and how the harness calls them. */
@@ -77,22 +79,34 @@ function watched(harness: Harness, watch: Watch, own: Parts): AgentMiddleware {
   return made as unknown as AgentMiddleware;
 }
 
-/** Returns a hook that is watched; one around a call of a tool knows which. */
+/** Returns a hook that is watched; one around a call of a tool knows which, and may bring a tool for it. */
 function hooked(harness: Harness, watch: Watch, name: string, place: Place, own: Function): Function {
   const call = watch.hook(name, place, own);
   if (place.hook !== HOOKS.wrapToolCall) return call;
   return (...given) => {
-    const [{ toolCall }] = given as unknown as [Called];
-    return harness.calling(toolCall?.id ?? "", () => call(...given));
+    const [request, handler] = given as unknown as [Called, (next: Called) => unknown];
+    const inner = (next: Called) => handler(next.tool === request.tool || !next.tool ? next : { ...next, tool: toldTool(watch, next.tool) });
+    return harness.calling(request.toolCall?.id ?? "", () => (call as (...most: unknown[]) => unknown)(request, inner));
   };
 }
 
-/** Returns the very tool, but that it tells what it does. */
+/** Returns a tool that is watched, if it is of a kind that can be. */
 function ownTool(watch: Watch, own: StructuredTool): unknown {
-  if (typeof (own as unknown as { _call: unknown })._call !== "function") return own;
-  watch.set(`tools.${own.name}`);
-  const inner = own as unknown as { _call: (...given: unknown[]) => unknown };
+  const told = toldTool(watch, own);
+  if (told !== own) watch.set(`tools.${own.name}`);
+  return told;
+}
+
+const TOLD = new WeakSet<object>();
+
+/** Returns the very tool, but that it tells what it does. */
+function toldTool(watch: Watch, own: StructuredTool): StructuredTool {
+  const inner = own as unknown as { _call: unknown };
+  if (own instanceof HarnessTool || TOLD.has(own) || typeof inner._call !== "function") return own;
+  const run = inner._call.bind(own) as (...given: unknown[]) => unknown;
   const call = (...given: [unknown, unknown, ToolRunnableConfig?]) =>
-    watch.tool(own.name, JSON.stringify(given[0]), given[2]?.toolCall?.id ?? "", () => inner._call(...given));
-  return Object.create(own, { _call: { value: call } });
+    watch.tool(own.name, JSON.stringify(given[0]), given[2]?.toolCall?.id ?? "", () => run(...given));
+  const told = Object.create(own, { _call: { value: call } }) as StructuredTool;
+  TOLD.add(told);
+  return told;
 }
