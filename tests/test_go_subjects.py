@@ -19,7 +19,7 @@ from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
 from tests.commands import refengine
 from tests.driver_traffic import recorded
-from tests.go_support import assert_told, corpus, mistaken, needs_go
+from tests.go_support import HI, assert_told, corpus, mistaken, needs_go
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
@@ -199,6 +199,35 @@ def test_what_does_not_compile_is_told_by_the_lines_of_its_own_file(
     assert str(error.value) == (
         "my/new.go does not compile:\n  new.go:15:52: undefined: undefined"
     )
+
+
+REGISTERED = EINO.replace('"context"', '"context"\n\t"encoding/gob"') + (
+    """
+type state struct{}
+
+func init() { gob.RegisterName("state", state{}) }
+"""
+)
+
+
+@needs_go
+def test_sides_that_cannot_be_in_one_program_are_each_in_one_of_its_own(
+    tmp_path: Path,
+) -> None:
+    panics = EINO + '\nfunc init() { panic("not today") }\n'
+    sources = {"right": REGISTERED, "panics": panics}
+    (tmp_path / "old.go").write_text(REGISTERED + "\n// as it was\n", "utf-8")
+    for name, source in sources.items():
+        (tmp_path / f"{name}.go").write_text(source, "utf-8")
+    old, *news = (parse_ref(f"{x}.go", cwd=tmp_path) for x in ("old", *sources))
+    asked = {name: (ref, Terms()) for name, ref in zip(sources, news, strict=True)}
+    found = check_all(old, asked, corpus(HI), CheckOptions(), explain=False)
+    right, panicking = (found[name].verdict for name in sources)
+
+    assert right.fault is None
+    assert right.holds == "identical"
+    assert panicking.fault is not None
+    assert panicking.fault.text == "new panics.go: ended with exit status 2"
 
 
 def test_an_engine_that_there_is_not_is_told_with_those_that_there_are(

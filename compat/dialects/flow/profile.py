@@ -101,8 +101,8 @@ class FlowProfile:
     over to an agent that has not spoken since, that agent, a failure not counted"""
     failure_event: Literal["none", "told"]
     """an exception that leaves the agent that the run began with: whether an event with
-    its class and text is told and kept first, by who spoke last, if that agent asks a
-    model"""
+    its class and text is told and kept first, if that agent asks a model: by who spoke
+    last, or by the agent above one that was handed the turn and has not spoken yet"""
     user_calls: Literal["taken", "refused"]
     """a message of the user with function calls, or with responses to calls that the
     session does not have: kept like any, or refused before anything is kept"""

@@ -82,8 +82,8 @@ class _Sides:
             subject = self.read_sides[ref]
             if isinstance(subject, SubjectMistakeError):
                 raise subject
-            command = self.programs(subject)
-            return RemoteRunner(ref, label, self.how, subject, command)
+            commands = self.programs(subject)
+            return RemoteRunner(ref, label, self.how, subject, commands)
         except SubjectMistakeError as error:
             text = f"{label} {error}"
             failed = FailedSide(label, error.kind, text, usage=True)

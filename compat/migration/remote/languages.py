@@ -63,8 +63,9 @@ class ReadSubject:
     package: GoSubject | ScriptSubject
 
 
-Programs: TypeAlias = "Callable[[ReadSubject], Command]"
-"""Returns the command of the driver that has a subject."""
+Programs: TypeAlias = "Callable[[ReadSubject], Sequence[Command]]"
+"""Returns commands of drivers that have a subject: where one ends when it is started,
+the next one is."""
 
 
 def read_subject(ref: SubjectRef) -> ReadSubject:
@@ -107,7 +108,13 @@ READING: Final[Mapping[str, Callable[[SubjectRef, Path], ReadSubject]]] = (
 
 
 def _in_go(subjects: Sequence[ReadSubject]) -> Programs:
-    """Return drivers in Go, one for all subjects of an engine that compile."""
+    """Return drivers in Go, one for all subjects of an engine that compile.
+
+    Where that one does not start, each subject has a driver of its own: of two packages
+    that register a type by the same name when they are loaded, the second panics.
+    """
+    # Not one for all pieces of a folder: what Go keeps built makes one more cheap, and
+    # a package that panics, or registers a name twice, would end them all.
     engines = dict.fromkeys(each.engine for each in subjects)
     joint = {
         engine: _Joint(
@@ -117,10 +124,11 @@ def _in_go(subjects: Sequence[ReadSubject]) -> Programs:
         for engine in engines
     }
 
-    def command(subject: ReadSubject) -> Command:
-        return lambda: joint[subject.engine].built(_package(subject))
+    def commands(subject: ReadSubject) -> Sequence[Command]:
+        found, package = joint[subject.engine], _package(subject)
+        return (lambda: found.built(package), lambda: found.alone(package))
 
-    return command
+    return commands
 
 
 def _package(subject: ReadSubject) -> GoSubject:
@@ -147,17 +155,21 @@ class _Joint:
                 self._refused[error.path] = error
         raise self._refused[package.path]
 
+    def alone(self, package: GoSubject) -> Sequence[str]:
+        """Return the command of a driver with no other package; raises as ``built``."""
+        return _built(self._driver, (package,))
+
 
 def _in_node(_: Sequence[ReadSubject]) -> Programs:
     """Return drivers for Node, one of each engine, which load the one or the other."""
 
-    def command(subject: ReadSubject) -> Command:
+    def commands(subject: ReadSubject) -> Sequence[Command]:
         script = subject.package
         if not isinstance(script, ScriptSubject):
             raise TypeError(subject)
-        return lambda: subject_command(node_driver(subject.engine), script)
+        return (lambda: subject_command(node_driver(subject.engine), script),)
 
-    return command
+    return commands
 
 
 def _built(driver: GoDriver, packages: tuple[GoSubject, ...]) -> Sequence[str]:

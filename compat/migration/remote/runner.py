@@ -58,11 +58,11 @@ class RemoteRunner(PlainSide):
         label: Label,
         check: CheckOptions,
         subject: ReadSubject,
-        command: Command,
+        commands: Sequence[Command],
     ) -> None:
-        """Build its driver and start it; raises PlayError, or as ``command`` does."""
+        """Build its driver and start it; raises PlayError, or as ``commands`` do."""
         self.subject = subject
-        self._command = command
+        self._commands = commands
         self._ref = ref
         self._label: Label = label
         self._check = check
@@ -86,18 +86,25 @@ class RemoteRunner(PlainSide):
         }
 
     def _started(self) -> tuple[KeptDriver, SubjectEngine | FlowSubjectEngine]:
-        subject, patience = self.subject, self._check.timeout
-        try:
-            driver = KeptDriver(self._command, patience, cwd=self._cwd, env=self._env)
-        except ChildError as error:
-            raise self._fault("ended", error.why) from error
+        subject, driver = self.subject, self._kept()
         of_dialect = driver.about.get("dialect") == FLOW
         made = FlowSubjectEngine if of_dialect else SubjectEngine
         return driver, made(subject.engine, driver, subject.loaded)
 
+    def _kept(self) -> KeptDriver:
+        command, *others = self._commands
+        patience = self._check.timeout
+        try:
+            return KeptDriver(command, patience, cwd=self._cwd, env=self._env)
+        except ChildError as error:
+            if not isinstance(error, ChildDiedError) or not others:
+                raise self._fault("ended", error.why) from error
+        self._commands = others
+        return self._kept()
+
     def anew(self) -> RemoteRunner:
         """Return the same side in a process of its own."""
-        given = self.subject, self._command
+        given = self.subject, self._commands
         return RemoteRunner(self._ref, self._label, self._check, *given)
 
     def close(self) -> None:

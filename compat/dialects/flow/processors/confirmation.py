@@ -65,7 +65,7 @@ async def resume_confirmed_calls(
         {each.name: each for each in flow.tools},
         {call_id: confirmation for call_id, (_, confirmation) in waiting.items()},
     )
-    if error is not None:  # what others gave is told nowhere, as no call is behind it
+    if error is not None:  # what ended beside it is told behind a model's call only
         raise error
     if responses is not None:
         parts = tuple(Part(call=each) for each in calls)
