@@ -290,7 +290,10 @@ def test_an_engine_whose_packages_are_missing_says_what_to_install() -> None:
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        ("def make(): return 7", "gives a int, no engine: it has no method build"),
+        (
+            "def make(): return 7",
+            "an object of int, not an engine: it has no method build",
+        ),
         ("async def make(): ...", "the factory is async"),
         (ENGINE + "def make(): return Engine", "returned a class: return an object"),
         ("class make:\n  name='m'\n  def build(self, c, n): ...", "build is not async"),

@@ -164,7 +164,8 @@ class NotAnEngineError(LoadError):
     def __init__(self, text: str, got: object, why: str) -> None:
         self.text = text
         self.got = got
-        super().__init__(f"{text!r} gives a {type(got).__name__}, no engine: {why}")
+        kind = type(got).__name__
+        super().__init__(f"{text!r} gives an object of {kind}, not an engine: {why}")
 
 
 class UnknownCapabilityError(LoadError):
