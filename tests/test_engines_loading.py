@@ -292,7 +292,7 @@ def test_an_engine_whose_packages_are_missing_says_what_to_install() -> None:
     [
         (
             "def make(): return 7",
-            "an object of int, not an engine: it has no method build",
+            "an object of int, not an engine: it has no method",
         ),
         ("async def make(): ...", "the factory is async"),
         (ENGINE + "def make(): return Engine", "returned a class: return an object"),

@@ -254,6 +254,20 @@ def test_the_next_message_goes_to_who_spoke_last_if_transfers_lead_back():
 
 
 @pytest.mark.parametrize(
+    ("profile", "goes_on"), [("adk-go-0.4", True), ("adk-py-2", False)]
+)
+def test_an_agent_that_waits_hands_over_only_in_some_versions(profile, goes_on):
+    late = tool("late", long_running=True)
+    child = llm("child", "so")
+    script = (calls("late", ("transfer_to_agent", {"agent_name": "child"})),)
+    root = llm("root", *script, tools=[late], sub_agents=[child])
+
+    events = told(root, profile=profile)
+
+    assert ("child: so" in events) is goes_on
+
+
+@pytest.mark.parametrize(
     ("profile", "last"), [("flow-safe", "root: so"), ("adk-py-2", "child: so")]
 )
 def test_the_next_message_may_go_to_who_was_handed_over_to_and_failed(profile, last):

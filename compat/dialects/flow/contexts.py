@@ -119,6 +119,8 @@ class InvocationContext:
     handed over to it, that runs it beside others, or that calls it as a tool"""
     span: object | None = None
     """the span that its own are under"""
+    waits: bool = False
+    """whether it asked for something that nobody goes on without"""
     above: tuple[str, ...] = ()
     """the agents above this one that handed the turn down to it, the outermost first"""
 

@@ -206,7 +206,16 @@ def _above(ctx: InvocationContext, target: Agent) -> tuple[str, ...]:
 
 
 async def _hand_over(ctx: InvocationContext, responses: Event) -> Events:
-    """Yield the events of the agent that the responses transfer to."""
+    """Yield the events of the agent that the responses transfer to, if any."""
+    if not (ctx.first and ctx.waits):
+        async with aclosing(_handed_over(ctx, responses)) as events:
+            async for event in events:
+                yield event
+    if ctx.first and ctx.profile.transferring_agent == "left_behind":
+        ctx.end()
+
+
+async def _handed_over(ctx: InvocationContext, responses: Event) -> Events:
     tree, name = ctx.invocation.tree, responses.actions.transfer_to_agent
     parent = tree.parent(ctx.agent)
     target = found_target(name, ctx.agent, parent, tree.root, ctx.profile)
@@ -218,5 +227,3 @@ async def _hand_over(ctx: InvocationContext, responses: Event) -> Events:
     async with aclosing(ctx.invocation.run_agent(inner)) as events:
         async for event in events:
             yield event
-    if ctx.first and ctx.profile.transferring_agent == "left_behind":
-        ctx.end()

@@ -86,7 +86,8 @@ class FlowProfile:
     """the branch on which an agent goes on whose call the user answers"""
     waiting_agent: Literal["next_goes_on", "parents_stop"]
     """a sequence or a loop behind an agent that called a long-running tool, or asked
-    for a confirmation: goes on, or stops until that is answered"""
+    for a confirmation: goes on, or stops until that is answered; so does whom that
+    agent hands over to, if the run began with it or reached it by transfers alone"""
     sequence_escalation: Literal["next_goes_on", "ends"]
     """a sequence behind an agent that escalates: goes on, or ends as a loop does"""
     parallel_escalation: Literal["others_go_on", "ends_all"]

@@ -57,6 +57,7 @@ async def _run(ctx: InvocationContext) -> Events:
     try:
         async with aclosing(_body(ctx)) as events:
             async for event in events:
+                ctx.waits = ctx.waits or _stops_parents(ctx, event)
                 yield event
     except Exception as error:
         skipped = ctx.profile.after_agent_on_error == "skipped"
@@ -196,6 +197,6 @@ def _crashes(ctx: InvocationContext) -> bool:
 
 
 def _stops_parents(ctx: InvocationContext, event: Event) -> bool:
-    """Tell whether a sequence or a loop ends behind the agent that told this event."""
+    """Tell whether nobody goes on behind the agent that told this event."""
     waiting = {each.id for each in event.calls} & {*event.long_running_ids}
     return bool(waiting) and ctx.profile.waiting_agent == "parents_stop"
