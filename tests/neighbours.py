@@ -17,12 +17,15 @@ def names_of_ours() -> list[str]:
 
 
 def worlds_of_neighbours(names: list[str]) -> Iterator[Scenario]:
-    """Yield a world for each name, with a neighbour of each of them; that one fails."""
+    """Yield a world for each name, with two neighbours of each; those of that one fail.
+
+    Two of one name are in the worlds of a check, too.
+    """
     record, fails = [{"op": "record"}], [{"op": "error", "text": "boom"}]
     for one in names:
         handlers = [
             {"id": each, "before_model": fails if each == one else record}
-            for each in names
+            for each in (*names, *names)
         ]
         yield read_scenario(
             {

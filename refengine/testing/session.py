@@ -90,13 +90,17 @@ class Session:
         """The virtual seconds of its run at which the consumer got each event."""
 
     def _world(self, spec: AgentSpec) -> World:
-        return World(
+        world = World(
             spec,
             self._scenario,
             self._recorder,
             model_seconds=self._seconds,
             keeper=self._keeper,
         )
+        if self._dress is not None:
+            # Whether equal names are refused is no matter of who stands beside them.
+            world.name_handlers_apart()
+        return world
 
     async def play(self) -> Trace:
         """Build the agents, play the runs, return all that was seen."""

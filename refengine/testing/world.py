@@ -235,6 +235,15 @@ class World:
         self.factory_calls = other.factory_calls
         self.misused = other.misused
 
+    def name_handlers_apart(self) -> None:
+        """Give handlers that have one name different ones."""
+        different = {id(each): each for each in self.handlers}.values()
+        taken: set[str] = set()
+        for each in different:
+            while each.name in taken:
+                each.name += "'"
+            taken.add(each.name)
+
     def owns(self, extension: object) -> bool:
         """Tell whether an extension is the world's own, by identity."""
         own = (*self.middlewares, *self.handlers, *self.tool_call_middlewares)

@@ -30,18 +30,20 @@ export interface Own {
   hooks: string[];
 }
 
-/** Names what the harness has beside a subject as nothing of the subject is called, since `createAgent` takes each name once. */
+/** No subject. */
+export const NONE: Own = { middleware: [], hooks: [] };
+
+/** Names what the harness has beside a subject as nothing else is called, since `createAgent` takes each name once. */
 export function besides(own: Own): (name: string) => string {
+  if (own === NONE) return (name) => name;
   const taken = new Set(own.middleware.map((each) => each.name));
   return (name) => {
     let free = name;
     while (taken.has(free)) free += "'";
+    taken.add(free);
     return free;
   };
 }
-
-/** No subject. */
-export const NONE: Own = { middleware: [], hooks: [] };
 
 /** Takes what a subject returned, and has each of its hooks watched. */
 export function ownOf(harness: Harness, { name, value, watch }: Returned): Own {
