@@ -218,7 +218,7 @@ def test_session_that_begins_anew_in_another_process_is_lost_with_its_store() ->
         (lambda w: (linear(w), 1), "second part is not a ResponseCallbacks"),
         (lambda w: (linear(w), ResponseCallbacks(), 1), "a tuple of 3"),
         (lambda _: LinearProcessor(ScriptedModel(["assistant:hi"])), "not world.model"),
-        (lambda w: managed(w).agent, "no list, no configuration"),
+        (lambda w: managed(w).agent, "not a list, a configuration"),
     ],
 )
 def test_what_cannot_be_played_is_refused_with_what_to_return(got, why) -> None:

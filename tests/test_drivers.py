@@ -142,7 +142,7 @@ def test_a_driver_that_ends_at_once_is_refused_with_its_last_words() -> None:
 def test_a_program_that_is_no_driver_is_refused() -> None:
     command = [sys.executable, "-c", "print('Hello')"]
 
-    with pytest.raises(BadFrameError, match="no message: 'Hello'"):
+    with pytest.raises(BadFrameError, match="not a message: 'Hello'"):
         RemoteEngine("mine", lambda: command)
 
 

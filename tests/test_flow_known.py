@@ -169,7 +169,7 @@ def test_a_world_that_is_none_of_the_dialect_is_told_before_all_the_work(
     listed,
 ) -> None:
     with pytest.raises(
-        KnownFailuresError, match="no world of flow: turnz: Extra inputs"
+        KnownFailuresError, match="not a world of flow: turnz: Extra inputs"
     ):
         judged(listed({**SELFISH, "turnz": []}))
 

@@ -247,6 +247,7 @@ SKIPS = {
     "tests/test_peers_more.py": 1,  # the same
     "tests/test_sharpness.py": 1,  # limits of memory, which Linux alone has so
     "tests/test_vendor_clients.py": 1,  # clients of Node, which CI has where node is
+    "tests/test_warm.py": 1,  # langgraph, which the newest Python of CI is not given
     "tests/wire_support.py": 1,  # vendors' cassettes
 }
 

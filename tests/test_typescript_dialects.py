@@ -167,5 +167,5 @@ def test_a_dialect_that_there_is_not_is_named(tmp_path: Path) -> None:
     source = PYTHON.replace('"dialect": "react"', '"dialect": "waltz"')
     kept = KeptDriver(lambda: driver(tmp_path, source))
 
-    with pytest.raises(DriverDialectError, match="'waltz': there are react"):
+    with pytest.raises(DriverDialectError, match="'waltz': there are only react"):
         opened("mine", kept)

@@ -84,7 +84,7 @@ def _rank(version: str) -> tuple[int, ...]:
         return 0, 7, sys.maxsize
     found = re.fullmatch(r"v(\d+)\.(\d+)\.(\d+)", version)
     if found is None:
-        raise ValueError(f"{version!r} is no version: write vX.Y.Z, ae1fb605 or HEAD")
+        raise ValueError(f"{version!r} is not a version: write vX.Y.Z, ae1fb605 or HEAD")
     return tuple(map(int, found.groups()))
 
 
@@ -241,7 +241,7 @@ def read_rows(path: Path) -> list[tuple[AnyRow, object]]:
     try:
         data: object = json.loads(path.read_bytes())
     except ValueError as error:
-        raise RowsError(path.name, f"is no JSON: {error}") from None
+        raise RowsError(path.name, f"is not JSON: {error}") from None
     if not is_list(data) or not data:
         raise RowsError(path.name, "holds no list of rows")
     rows = [(row_of(each, f"{path.name}[{at}]"), each) for at, each in enumerate(data)]

@@ -213,7 +213,7 @@ def _worn(
     elif is_list(got):
         given = tuple(got)
     else:
-        raise SubjectError(got, "that is not a list, no configuration and no graph")
+        raise SubjectError(got, "that is not a list, a configuration or a graph")
     mine = [each for each in given if not world.owns(each)]
     if not mine and config is not got:
         raise SubjectError(got, "there is nothing in it to look at")
