@@ -84,7 +84,9 @@ def _rank(version: str) -> tuple[int, ...]:
         return 0, 7, sys.maxsize
     found = re.fullmatch(r"v(\d+)\.(\d+)\.(\d+)", version)
     if found is None:
-        raise ValueError(f"{version!r} is not a version: write vX.Y.Z, ae1fb605 or HEAD")
+        raise ValueError(
+            f"{version!r} is not a version: write vX.Y.Z, ae1fb605 or HEAD"
+        )
     return tuple(map(int, found.groups()))
 
 
