@@ -7,9 +7,10 @@
 A later report has a piece anew, in more worlds; ``--unmet`` prints the pieces that need
 one. So a case that few worlds decide costs no more, and none is given up for it.
 
-``--choose`` copies what CI judges of a folder: pieces with a case of theirs for each
-verdict that no folder before it declares, in the order in which CI judges them, and at
-least one case that holds and one that does not. .ci/long judges all.
+``--choose`` copies what CI judges of a folder: the few pieces that declare most of the
+verdicts that no folder before it declares, in the order in which CI judges them, with a
+case for each, at least one that holds and one that does not. Each code of a divergence
+has a test of its own, too (tests/test_divergences.py). .ci/long judges all cases.
 
 A divergence is shown by a world of at most three iterations, or of ``--most``, or a
 newcomer does not see at once what it shows.
@@ -28,6 +29,8 @@ from refengine.profile import SEED_001
 from refengine.testing import ReferenceEngine, play, read_scenario, run
 
 MOST = 3
+PIECES = 4
+"""So many pieces of a folder are judged; the rest declare a verdict or two each."""
 OPTION = "--most="
 SETTINGS = "migration.toml"
 ORDER = (
@@ -86,13 +89,10 @@ def own(folder: Path) -> set[str]:
 
 
 def chosen(folder: Path) -> dict[Path, set[str]]:
-    """Return pieces and cases that declare each of those verdicts once.
-
-    Pieces that declare most come first, so that they are few.
-    """
+    """Return the pieces that declare most of those verdicts, and a case for each."""
     pieces, left = verdicts(folder), own(folder)
     found: dict[Path, set[str]] = {}
-    while left:
+    while left and len(found) < PIECES:
         best = max(sorted(pieces), key=lambda piece: len(pieces[piece].keys() & left))
         found[best] = {pieces[best][each] for each in pieces[best].keys() & left}
         left -= pieces[best].keys()
