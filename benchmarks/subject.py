@@ -141,9 +141,7 @@ def _taken(text: str, got: object, world: QuietWorld) -> SubjectExtensions:
     elif is_list(got):
         config, given = _config(world), tuple(got)
     else:
-        raise NotMeasurableError(
-            text, got, "that is neither a list nor a configuration"
-        )
+        raise NotMeasurableError(text, got, "that is not a list or a configuration")
     structs = tuple(each for each in given if isinstance(each, AgentMiddleware))
     handlers = tuple(each for each in given if not isinstance(each, AgentMiddleware))
     if not given:

@@ -51,7 +51,7 @@ def text_of(content: object, path: str, left: LeftOut) -> tuple[str, dict[str, s
     if content is None or isinstance(content, str):
         return content or "", {}
     if not is_list(content):
-        raise ShapeError(path, "is neither text nor a list of parts")
+        raise ShapeError(path, "is not text or a list of parts")
     texts: list[str] = []
     extra: dict[str, str] = {}
     for part in content:
@@ -68,7 +68,7 @@ def _part(part: object, path: str, left: LeftOut) -> tuple[str, str]:
     if isinstance(part, str):
         return "text", part
     if not is_mapping(part):
-        raise ShapeError(path, "has a part that is neither text nor an object")
+        raise ShapeError(path, "has a part that is not text or an object")
     kind = str(part.get("type", "text"))
     if kind in {"text", "input_text", "output_text"}:
         left.rest(f"{path}[{kind}]", part, {"type", "text"})
