@@ -83,7 +83,8 @@ def info(*, file: Path) -> int:
     _counts("from", found.kinds)
     _counts("kinds of sessions", found.strata)
     if found.unseen:
-        out.print(f"of {found.unseen} nobody has looked what they exercise")
+        many = counted(found.unseen, "scenario")
+        out.print(f"{many} not exercised yet, as refengine corpus exercise does")
     _counts("clauses that they decide", found.clauses)
     _counts("branches that they take", found.branches)
     return OK

@@ -29,7 +29,7 @@ SUFFIX: Final = ".jsonl.gz"
 class CorpusInfo:
     """What a corpus holds: entries, those that are there twice, and of what kinds.
 
-    ``unseen`` are entries of which nobody has looked what they exercise.
+    ``unseen`` are entries that ``corpus exercise`` has not looked at.
     """
 
     entries: int
