@@ -42,15 +42,16 @@ def pytest_collection_modifyitems(
     if config.getoption("--all-cases"):
         return
     seen: Counter[str] = Counter()
+    kept: list[pytest.Item] = []
     left: list[pytest.Item] = []
     for item in items:
         mark = item.get_closest_marker("one_in")
         test = item.nodeid.partition("[")[0]
-        if mark is not None and seen[test] % mark.args[0]:
-            left.append(item)
+        is_left = mark is not None and seen[test] % mark.args[0]
+        (left if is_left else kept).append(item)
         seen[test] += 1
     if left:
-        items[:] = [each for each in items if each not in set(left)]
+        items[:] = kept
         config.hook.pytest_deselected(items=left)
 
 
@@ -70,8 +71,8 @@ def pytest_collection_finish() -> None:
 
     Thousands of tests, all modules and their tables live to the end: to look through
     them again and again takes a good part of the time of a test that makes objects. So
-    does looking at what a test makes while it makes it: with the limits that Python has
-    by itself, a twelfth of the time of tests that play worlds.
+    does looking at what a test makes while it makes it, with the limits that Python has
+    by itself.
     """
     gc.collect()
     gc.freeze()

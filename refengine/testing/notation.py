@@ -96,8 +96,8 @@ def _without_calls(answer: str) -> tuple[str, tuple[ToolCall, ...]]:
     """Return an answer's text and the calls at its end.
 
     A call ends at the first ``)]`` after its start, so there is one way to read each.
-    One pattern for text and calls tried every character for a start of them, and
-    reading answers took a sixth of the time of a world.
+    One pattern for text and calls tried every character for a start of them, and took
+    a good part of the time of a world.
     """
     start = answer.find("[") if answer.endswith(")]") else -1
     while start >= 0:
