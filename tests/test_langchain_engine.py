@@ -70,6 +70,22 @@ SAME = {
         "tools": [TOOL],
         "handlers": [handler(wrap_invokable={"rewrite_args": '{"x": 1}'})],
     },
+    "arguments in another notation, for a call with another name": {
+        "script": ONE_CALL,
+        "tools": [TOOL],
+        "handlers": [
+            handler("A", wrap_invokable={"set_input_name": "a"}),
+            handler("B", wrap_invokable={"rewrite_args": '{"":""}'}),
+            handler("C", wrap_invokable={}),
+        ],
+    },
+    "arguments in another notation, which stay the wrapper's own": {
+        "script": ['assistant:[1:t({"q": "a"})]', "assistant:done"],
+        "tools": [TOOL],
+        "handlers": [
+            handler(wrap_invokable={"rewrite_args": '{"q":"a"}'}, after_model=[])
+        ],
+    },
     "a short circuit": {
         "script": ONE_CALL,
         "tools": [TOOL],

@@ -20,8 +20,9 @@ from langgraph.graph.message import (  # pyright: ignore[reportMissingTypeStubs]
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
+from compat.engines.graphs.calls import parsed_arguments, passed_call, passing
 from compat.engines.graphs.frame import FRAME, Frame, FrameworkError
-from compat.engines.graphs.values import our_call, ours, their_arguments, theirs
+from compat.engines.graphs.values import ours, theirs
 from refengine.agent import ChatModelAgentConfig
 from refengine.awaiting import settled
 from refengine.chain import LayerName
@@ -89,7 +90,7 @@ async def wrapped_tool_call(
 ) -> ToolMessage | Command[Any]:
     """Let a handler wrap a tool call."""
     frame = FRAME.get()
-    call = our_call(frame, request.tool_call)
+    call = passed_call(frame, request.tool_call)
     inner = _Inner(frame, hook, request, execute, call)
     value = ToolCallInput(call.name, call.arguments, call.id, frame.options)
     try:
@@ -129,11 +130,12 @@ class _Inner:
             changed: Any = {
                 **request.tool_call,
                 "name": passed.name,
-                "args": their_arguments(self._frame, passed),
+                "args": parsed_arguments(self._frame, passed),
                 "id": passed.id,
             }
             request = request.override(tool_call=changed)
-        answer = await self._frame.framework_may_raise(self._execute(request))
+        with passing(self._frame, passed):
+            answer = await self._frame.framework_may_raise(self._execute(request))
         if not isinstance(answer, ToolMessage):
             raise FrameworkError(TypeError(f"{answer!r} is not a result of a tool"))
         self.answer = answer

@@ -1,13 +1,19 @@
 """A world's messages, model and tools as LangChain has them, and back.
 
-The framework keeps arguments parsed and gives every message an id of its own. What it
-has no place for travels in ``additional_kwargs``, which it hands on as it is.
+The framework gives every message an id of its own. What it has no place for travels in
+``additional_kwargs``, which it hands on as it is.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, Final, cast
@@ -33,6 +39,12 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr
 
+from compat.engines.graphs.calls import (
+    our_call,
+    passed_call,
+    same_arguments,
+    their_arguments,
+)
 from compat.engines.graphs.frame import FRAME, Frame
 from refengine.messages import (
     NOTHING,
@@ -110,30 +122,6 @@ def our_message(frame: Frame, message: BaseMessage) -> Message:
     )
 
 
-def their_arguments(frame: Frame, call: ToolCall) -> dict[str, Any]:
-    """Return a call's arguments parsed; their text is found again by ``our_call``."""
-    try:
-        parsed: object = json.loads(call.arguments)
-    except ValueError:
-        parsed = None
-    if not isinstance(parsed, dict):
-        frame.refuse("arguments_text", f"call {call.id!r} of tool {call.name!r}")
-    args = cast("dict[str, Any]", parsed)
-    frame.texts[call.id, call.name, _canonical(args)] = call.arguments
-    return args
-
-
-def our_call(frame: Frame, call: Mapping[str, Any]) -> ToolCall:
-    """Return a call with its arguments as they were written, if that is known."""
-    call_id, name, args = str(call["id"] or ""), str(call["name"]), call["args"]
-    text = frame.texts.get((call_id, name, _canonical(args)))
-    return ToolCall(call_id, name, json.dumps(args) if text is None else text)
-
-
-def _canonical(args: object) -> str:
-    return json.dumps(args, sort_keys=True)
-
-
 def their_chunk(frame: Frame, chunk: MessageChunk, first_index: int) -> AIMessageChunk:
     """Return a piece of an answer; pieces without an index are given one from there."""
     pieces: list[Any] = []
@@ -175,8 +163,8 @@ def _pieces(chunks: Sequence[Mapping[str, Any]]) -> Iterable[ToolCallChunk]:
         )
 
 
-_CALL_ID: Final[ContextVar[str]] = ContextVar("refengine_graph_call")
-"""The id of the tool call that is running: a tool is not given it otherwise."""
+_CALL: Final[ContextVar[ToolCall]] = ContextVar("refengine_graph_call")
+"""The tool call that is running: a tool is given its arguments alone."""
 
 
 class DoorModel(BaseChatModel):
@@ -288,25 +276,26 @@ class DoorTool(BaseTool):
         **kwargs: Any,  # noqa: ANN401  # as the framework has it
     ) -> Any:  # noqa: ANN401  # as the framework has it
         """Run it, remembering which call this is."""
-        call = cast("Mapping[str, Any]", input)
-        token = _CALL_ID.set(str(call["id"] or ""))
+        token = _CALL.set(passed_call(FRAME.get(), cast("Mapping[str, Any]", input)))
         try:
             return await super().ainvoke(input, config, **kwargs)
         finally:
-            _CALL_ID.reset(token)
+            _CALL.reset(token)
 
     def _run(self, /, **arguments: Any) -> str:  # noqa: ANN401  # the model's
         """Refuse: a world is asynchronous, and its door never calls this."""
         raise NotImplementedError
 
     async def _arun(self, /, **arguments: Any) -> str:  # noqa: ANN401  # the model's
-        frame, call_id = FRAME.get(), _CALL_ID.get()
-        call = our_call(frame, {"id": call_id, "name": self.name, "args": arguments})
-        ctx = frame.context(call_id)
+        frame, call = FRAME.get(), _CALL.get()
+        same = same_arguments(call.arguments, arguments)
+        text = call.arguments if same else json.dumps(arguments)
         try:
-            result = await self._tool.invoke(ctx, call.arguments, frame.options)
+            result = await self._tool.invoke(
+                frame.context(call.id), text, frame.options
+            )
         except Exception as error:
-            frame.blame_tool(error, self.name, call_id)
+            frame.blame_tool(error, self.name, call.id)
             raise
         return str(result)
 
