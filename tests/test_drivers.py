@@ -18,7 +18,7 @@ from compat.drivers.texts import decoded, encoded
 from compat.engines.load_errors import NotInstalledError
 from compat.engines.loading import load_engine
 from compat.process import BadFrameError, ChildDiedError
-from refengine.messages import Message
+from refengine.messages import Message, ToolCall
 from refengine.profile import SEED_001
 from refengine.testing.clock import run
 from refengine.testing.doors import ReferenceEngine
@@ -285,6 +285,38 @@ def test_what_goes_through_a_driver_is_measured(tmp_path: Path) -> None:
     assert all(each.per_core > 0 and each.per_second > 0 for each in found)
     with pytest.raises(SessionLostError, match="does not end as completed on mine"):
         measured_driver(rows[2], engine, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("left_behind", "kept"),
+    [
+        ([], ["ra", "rb"]),
+        ([Message("user", "more")], ["more", "ra", "rb"]),
+        ([Message("tool", "mine", tool_call_id="a")], ["mine", "rb"]),
+        (
+            [Message("tool", each, tool_call_id=each) for each in ("a", "b")],
+            ["a", "b"],
+        ),
+    ],
+    ids=["nothing", "a-message", "a-result", "all-results"],
+)
+def test_results_follow_what_hooks_left_behind_the_calls_once(
+    left_behind: list[Message], kept: list[str]
+) -> None:
+    asked = [Message("user", "hi")]
+    calls = (ToolCall("a", "t", "{}"), ToolCall("b", "t", "{}"))
+    answer = Message("assistant", "", calls)
+    seen = SeenHistory(asked, has_instruction=False)
+    seen.ask(asked)
+    seen.tell(answer)
+    with seen.hook([*asked, answer], after=True) as left:
+        left([*asked, answer, *left_behind])
+    for each in calls:
+        seen.tell(Message("tool", f"r{each.id}", tool_call_id=each.id))
+
+    ended = seen.ended()
+
+    assert [each.content for each in ended.messages] == ["hi", "", *kept]
 
 
 def test_a_history_that_hooks_have_emptied_leaves_no_answer() -> None:

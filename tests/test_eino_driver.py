@@ -171,3 +171,24 @@ def test_wrappers_of_structs_share_their_input_where_a_call_fails(version) -> No
 
     assert told[0] == told[1] != []
     assert "'args': 'b'" in str(told[0])
+
+
+def test_a_panic_that_eino_caught_is_told_alike_in_each_play() -> None:
+    cleared = {"after_chat_model": [{"op": "keep_last", "n": 0}]}
+    scenario = read_scenario(
+        {
+            "agent": {"tools": [TOOL], "middlewares": [cleared]},
+            "model_script": ["assistant:[1:t({})]"] * 2,
+            "runs": [{"input": ["user:hi"]}] * 2,
+        }
+    )
+    engine = load_engine("eino@0.7.17").engine
+
+    events = run(play(scenario, engine)).of("event")
+    texts = [e.data["error"]["text"] for e in events if e.data["kind"] == "error"]
+
+    assert len(texts) == 2
+    assert texts[0] == texts[1]
+    assert "panic in pre handler" in texts[0]
+    assert "node path" in texts[0]
+    assert "goroutine" not in texts[0]

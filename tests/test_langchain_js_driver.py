@@ -70,6 +70,30 @@ def test_it_does_as_the_reference_does_under_its_profile(*, streaming: bool) -> 
     assert len(ours) > 20
 
 
+def test_arguments_in_another_notation_stay_the_wrapper_s_own() -> None:
+    rewritten = {"wrap_invokable": {"rewrite_args": '{"q":"a"}'}}
+    scenario = read_scenario(
+        {
+            "agent": {
+                "tools": [{"name": "t", "result": "of <args>"}],
+                "handlers": [
+                    {"id": "A", "wrap_invokable": {"set_input_name": "t"}},
+                    {"id": "B", "after_model": [{"op": "record"}], **rewritten},
+                    {"id": "C", "wrap_invokable": {"record": "C"}},
+                ],
+            },
+            "model_script": ['assistant:[1:t({"q": "a"})]', "assistant:ok"],
+            "runs": [{"input": ["user:hi"]}],
+        }
+    )
+    engine = load_engine("langchain-js@1").engine
+
+    theirs = seen(run(play(scenario, engine)))
+    ours = seen(run(play(scenario, ReferenceEngine(profile("langchain-js-1")))))
+
+    assert theirs == ours
+
+
 def test_what_is_built_is_what_the_name_says() -> None:
     engine = load_engine("langchain-js@1")
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
-from refengine.messages import Message
+from refengine.messages import Message, ToolCall
 from refengine.run import RunResult
 from refengine.testing import doors
 from refengine.testing.doors import FailedRun
@@ -140,7 +140,7 @@ class SeenHistory:
         """Return how the run ended that failed: as it was before what failed began."""
         history = self._history()
         results = self._known_results()
-        if len(results) == len(history[-1].tool_calls if history else ()):
+        if len(results) == len(_open_calls(history)):
             history += results
         return doors.failed(
             error,
@@ -156,11 +156,21 @@ class SeenHistory:
         return [*self._asked, *own]
 
     def _known_results(self) -> list[Message]:
-        history = self._history()
-        calls = history[-1].tool_calls if history else ()
+        calls = _open_calls(self._history())
         if calls and [each.id for each in calls] == [
             each.tool_call_id for each in self._kept
         ]:
             return list(self._kept)
         results = (self.results.get(each.id) for each in calls)
         return [each for each in results if each is not None]
+
+
+def _open_calls(history: Sequence[Message]) -> list[ToolCall]:
+    """Return those of the last calls that have no result; a hook may have left some."""
+    answered: set[str | None] = set()
+    for each in reversed(history):
+        if each.tool_calls:
+            return [call for call in each.tool_calls if call.id not in answered]
+        if each.role == "tool":
+            answered.add(each.tool_call_id)
+    return []

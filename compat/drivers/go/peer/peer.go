@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"regexp"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -66,9 +67,14 @@ type HarnessError struct {
 
 func (e *HarnessError) Error() string { return e.Text }
 
+// stack is what an engine puts behind the text of a panic that it caught: addresses and
+// numbers that are others in each play, so that no two would be told alike.
+var stack = regexp.MustCompile(`(?s),?\s*\nstack: goroutine \d+ .*?(\n-+\nnode path: |$)`)
+
 // FailureOf tells an error of the engine; kind may be "".
 func FailureOf(err error, kind string) *Failure {
-	failure := &Failure{failedCode, err.Error(), FailureData{Kind: kind}}
+	text := stack.ReplaceAllString(err.Error(), "$1")
+	failure := &Failure{failedCode, text, FailureData{Kind: kind}}
 	var known *HarnessError
 	if errors.As(err, &known) {
 		failure.Data.Number = known.Number

@@ -28,6 +28,12 @@ export class Messages {
   /** Arguments of calls as the model wrote them: the framework keeps what they mean. */
   private readonly texts = new Map<string, string>();
 
+  /**
+   * Arguments that a wrapper passed inwards, and how it wrote them: kept with the texts
+   * above, they would be taken for what the model wrote, which may mean the same.
+   */
+  private readonly passed = new WeakMap<object, string>();
+
   private readonly harness: Harness;
 
   constructor(harness: Harness) {
@@ -63,9 +69,16 @@ export class Messages {
     }));
   }
 
+  /** Return what a wrapper passed inwards, for those inside it and the tool alone. */
+  passArguments(text: string): Record<string, unknown> {
+    const args = parsed(text);
+    this.passed.set(args, text);
+    return args;
+  }
+
   /** Return arguments parsed; their text is found again by `tellCall`. */
   readArguments(call: CallTold): Record<string, unknown> {
-    const args = JSON.parse(call.arguments || "{}") as Record<string, unknown>;
+    const args = parsed(call.arguments);
     this.texts.set(keyOf(call.id, call.name, args), call.arguments);
     return args;
   }
@@ -93,10 +106,9 @@ export class Messages {
   }
 
   /** Return a call with its arguments as they were written, if that is known. */
-  tellCall(call: { id?: string; name: string; args: unknown }): CallTold {
-    const id = call.id ?? "";
-    const text = this.texts.get(keyOf(id, call.name, call.args)) ?? JSON.stringify(call.args);
-    return { id, name: call.name, arguments: text };
+  tellCall({ id = "", name, args }: { id?: string; name: string; args: object }): CallTold {
+    const text = this.passed.get(args) ?? this.texts.get(keyOf(id, name, args)) ?? JSON.stringify(args);
+    return { id, name, arguments: text };
   }
 
   /** Return the pieces of one answer as the framework's. */
@@ -172,6 +184,10 @@ const ROLES = { system: "system", human: "user", ai: "assistant", tool: "tool" }
 
 function roleOf(message: BaseMessage): MessageTold["role"] {
   return ROLES[message.getType() as keyof typeof ROLES];
+}
+
+function parsed(text: string): Record<string, unknown> {
+  return JSON.parse(text || "{}") as Record<string, unknown>;
 }
 
 function keyOf(id: string, name: string, args: unknown): string {

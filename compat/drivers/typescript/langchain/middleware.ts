@@ -125,9 +125,8 @@ class Handler {
     let inner: ToolMessage | undefined;
     const got = await this.harness.around(this.at, "wrap_invokable_tool_call", given, async (next) => {
       inner = undefined;
-      const changed = { id: next.call_id, name: next.name, arguments: next.arguments };
-      const args = this.told.readArguments(changed);
-      const toolCall = { ...request.toolCall, id: changed.id, name: changed.name, args };
+      const args = this.told.passArguments(next.arguments);
+      const toolCall = { ...request.toolCall, id: next.call_id, name: next.name, args };
       inner = (await handler({ ...request, toolCall })) as ToolMessage;
       return { result: inner.text };
     });

@@ -33,8 +33,7 @@ export class HarnessTool extends StructuredTool {
     _manager?: CallbackManagerForToolRun,
     config?: ToolRunnableConfig,
   ): Promise<string> {
-    const id = config?.toolCall?.id ?? "";
-    const call = this.told.tellCall({ id, name: this.name, args });
-    return this.harness.tool(this.spec.tool, id, call.arguments);
+    const call = this.told.tellCall(config?.toolCall ?? { name: this.name, args });
+    return this.harness.tool(this.spec.tool, call.id, call.arguments);
   }
 }
