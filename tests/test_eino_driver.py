@@ -1,6 +1,7 @@
 """Real eino behind its driver: the same traces as the reference under its profile."""
 
 import shutil
+from typing import Any
 
 import pytest
 
@@ -184,7 +185,7 @@ def test_a_panic_that_eino_caught_is_told_alike_in_each_play() -> None:
     )
     engine = load_engine("eino@0.7.17").engine
 
-    events = run(play(scenario, engine)).of("event")
+    events: Any = run(play(scenario, engine)).of("event")
     texts = [e.data["error"]["text"] for e in events if e.data["kind"] == "error"]
 
     assert len(texts) == 2

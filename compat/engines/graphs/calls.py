@@ -7,7 +7,7 @@ kept with the run, and what a wrapper wrote with the call that it passes inwards
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, cast
@@ -53,7 +53,7 @@ another notation; kept with the arguments, it is lost where the framework copies
 
 
 @contextmanager
-def passing(frame: Frame, call: ToolCall) -> Iterator[None]:
+def passing(frame: Frame, call: ToolCall) -> Generator[None, None, None]:
     """Have what runs inside find the call as it is passed inwards."""
     token = _PASSED.set((frame, call))
     try:
