@@ -27,6 +27,10 @@ VARYING = re.compile(
 """What another clause or another case in the corpus changes."""
 SHELL = re.compile(r"[|><&;$`\\]")
 """What a line has that only a shell understands."""
+QUIET = " >/dev/null"
+"""What a line ends with whose output is not looked at."""
+WHOLE = re.compile(r"<<|\\$", re.MULTILINE)
+"""What a block has whose lines are not a command each."""
 
 
 class Block(NamedTuple):
@@ -48,10 +52,20 @@ def shell(commands: str, folder: Path) -> tuple[str, Path]:
 
     Ours are run in this process, where no other program of theirs stands beside them.
     """
-    lines = commands.splitlines()
-    if all(each.startswith("refengine ") and not SHELL.search(each) for each in lines):
-        done = (refengine(*shlex.split(each)[1:], at=folder) for each in lines)
-        return "".join(each.stdout + each.stderr for each in done), folder
+    whole = WHOLE.search(commands)
+    said = ""
+    for each in [commands] if whole else commands.splitlines():
+        line = each.removesuffix(QUIET)
+        if line.startswith("refengine ") and not SHELL.search(line):
+            done = refengine(*shlex.split(line)[1:], at=folder)
+            said += done.stderr if line != each else done.stdout + done.stderr
+        else:
+            more, folder = _in_a_shell(each, folder)
+            said += more
+    return said, folder
+
+
+def _in_a_shell(commands: str, folder: Path) -> tuple[str, Path]:
     said, mark = [], "now in "
     ran = subprocess.run(
         ["/bin/sh", "-c", f"{commands}\necho '{mark}'$PWD"],

@@ -37,7 +37,7 @@ def test_program_is_judged_as_declared(
     monkeypatch.setenv("PATH", os.pathsep.join([own, os.environ["PATH"]]))
     file = tmp_path / "report.json"
     sides = ["--old-cmd", DECLARED["old"], "--new-cmd", command]
-    how = ["--turns", "sessions", "--settings", "programs.toml", "--examples", "15"]
+    how = ["--turns", "sessions", "--settings", "programs.toml", "--examples", "3"]
 
     with pytest.raises(SystemExit) as left:
         main(["migrate", "check", *sides, *how, "--json", str(file)])

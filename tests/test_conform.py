@@ -248,8 +248,8 @@ def test_the_same_seed_gives_the_same_digest_whatever_is_loaded(tmp_path: Path) 
     body = "import local\nclass Mine(Right):\n    name = 'mine'\n"
     file = engine(tmp_path, body)
     digests: set[str] = set()
-    for seed, jobs in (("0", "1"), ("1", "2"), ("random", "2")):
-        arguments = (f"{file}:Mine", "-k", "ORD", "--examples", "40")
+    for seed, jobs in (("0", "1"), ("1", "2")):
+        arguments = (f"{file}:Mine", "--clause", "ORD-001", "--examples", "9")
         done = conform(
             *arguments,
             *("--jobs", jobs, "--json", "out.json"),
@@ -264,7 +264,7 @@ def test_the_same_seed_gives_the_same_digest_whatever_is_loaded(tmp_path: Path) 
 
 
 def test_nothing_is_left_in_the_folder(tmp_path: Path) -> None:
-    options = ("--clause", "ORD-001", "--examples", "9", "--jobs", "1")
+    options = ("--clause", "ORD-001", "--examples", "1", "--jobs", "1")
 
     done = conform("reference", *options, at=tmp_path, PYTHONHASHSEED="0")
 

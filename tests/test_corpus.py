@@ -212,7 +212,7 @@ def diverging(old: str, new: str, corpus: Corpus) -> MigrationWorld | None:
     return None
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("fault", PLANTED)
 def test_a_planted_fault_is_found(fault: str) -> None:
     new = planted(GUARD, fault)
@@ -339,7 +339,7 @@ corpus_of = cache(make_corpus)
 def test_worlds_can_be_played_under_every_profile(words: Words, first: int) -> None:
     """The next world under the next profile, from the first or from another one."""
     ends: Counter[str] = Counter()
-    for at, entry in enumerate(corpus_of(words, 60, 3).worlds, first):
+    for at, entry in enumerate(corpus_of(words, 30, 3).worlds, first):
         under = PROFILES[at % len(PROFILES)]
         trace = run(play(entry.scenario, ReferenceEngine(under)))
         ends.update(each.data["status"] for each in trace.of("run_end"))

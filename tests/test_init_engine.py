@@ -118,8 +118,11 @@ def test_the_engine_tells_whose_an_error_is_and_what_it_kept(clause, tmp_path) -
 LOUD = """
 import sys
 from door import Door
-from {package}.words import WORDS
+from {0}.words import WORDS
+from {1}.words import WORDS as MORE
+from {2}.words import WORDS as MOST
 
+assert WORDS == MORE == MOST
 sys.stderr.write(WORDS * 50000)
 sys.stdout.write(WORDS * 50000)
 
@@ -132,16 +135,19 @@ class Loud(Door):
 """
 
 
-@pytest.mark.parametrize("package", ["compat", "property_tests", "benchmarks"])
+OURS = ("compat", "property_tests", "benchmarks")
+
+
 @pytest.mark.parametrize("named", ["loud.py:Loud", "loud:Loud"])
-def test_neither_chatter_nor_a_package_of_our_name_beside_it_is_in_the_way(
-    named, package, tmp_path
+def test_neither_chatter_nor_packages_of_our_names_beside_it_are_in_the_way(
+    named, tmp_path
 ) -> None:
     folder = written("async", tmp_path)
-    (folder / "loud.py").write_text(LOUD.format(package=package), "utf-8")
-    (folder / package).mkdir()
-    (folder / package / "__init__.py").touch()
-    (folder / package / "words.py").write_text("WORDS = 'warning: '", "utf-8")
+    (folder / "loud.py").write_text(LOUD.format(*OURS), "utf-8")
+    for package in OURS:
+        (folder / package).mkdir()
+        (folder / package / "__init__.py").touch()
+        (folder / package / "words.py").write_text("WORDS = 'warning: '", "utf-8")
     asked = ("conform", named, *QUICK)
     done = subprocess.run(
         [sys.executable, "-m", "refengine", *asked],
@@ -158,9 +164,10 @@ def test_neither_chatter_nor_a_package_of_our_name_beside_it_is_in_the_way(
 def test_the_test_that_is_written_passes_and_fails_with_the_engine(tmp_path) -> None:
     folder = written("async", tmp_path)
     test = folder / "test_conformance.py"
-    quick = test.read_text("utf-8").replace("*chosen]", "*chosen, '--examples', '0']")
+    few = "'--clause', 'ORD-001', '--examples', '0'"
+    quick = test.read_text("utf-8").replace("*chosen]", f"{few}]")
     test.write_text(quick, "utf-8")
-    plugins = ("-pno:cacheprovider", "-pno:langsmith_plugin")
+    plugins = ("-pno:cacheprovider", "-pno:hypothesispytest", "-pno:langsmith_plugin")
     command = [sys.executable, "-m", "pytest", "-q", *plugins, test]
 
     assert subprocess.run(command, cwd=folder, check=False).returncode == 0

@@ -557,13 +557,7 @@ def test_a_text_whose_entries_cannot_be_told_apart_is_left_alone() -> None:
 def baseline(folder: Path, *arguments: str):
     placed(folder)
     options = ["--known", "known.toml", "--examples", "0", "-k", "ORD-001"]
-    return subprocess.run(
-        [sys.executable, "-m", "refengine", "baseline", *arguments, *options],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return refengine("baseline", *arguments, *options, at=folder)
 
 
 def test_baseline_is_written_once_and_then_updated(tmp_path: Path) -> None:
@@ -596,7 +590,15 @@ def test_baseline_of_an_engine_that_keeps_all_is_not_written(tmp_path: Path) -> 
 
 
 def test_baseline_of_no_engine_is_told(tmp_path: Path) -> None:
-    done = baseline(tmp_path, "write", "engines.py:absent")
+    placed(tmp_path)
+    asked = ["write", "engines.py:absent", "--known", "known.toml"]
+    done = subprocess.run(
+        [sys.executable, "-m", "refengine", "baseline", *asked],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
     assert done.returncode == 2
     assert done.stderr.startswith("refengine baseline write: 'engines.py:absent'")

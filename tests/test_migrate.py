@@ -531,7 +531,8 @@ def test_a_mistake_in_a_test_is_one_line(tmp_path: Path) -> None:
 
 def test_fixture_asserts_what_the_command_answers(tmp_path: Path) -> None:
     for name, text in MIGRATION.items():
-        (tmp_path / name).write_text(text, "utf-8")
+        few = text.replace('"new.py")', '"new.py", examples=1)')
+        (tmp_path / name).write_text(few, "utf-8")
     wrong = MIGRATION["new.py"].replace("-LIMIT:", "1 - LIMIT :")
     (tmp_path / "wrong.py").write_text(wrong, "utf-8")
     (tmp_path / "test_wrong.py").write_text(
@@ -540,7 +541,7 @@ def test_fixture_asserts_what_the_command_answers(tmp_path: Path) -> None:
         "utf-8",
     )
 
-    plugins = ("-pno:cacheprovider", "-pno:langsmith_plugin")
+    plugins = ("-pno:cacheprovider", "-pno:hypothesispytest", "-pno:langsmith_plugin")
     pytest_ = [sys.executable, "-m", "pytest", "-q", *plugins]
     done = subprocess.run(
         pytest_, cwd=tmp_path, capture_output=True, text=True, check=False

@@ -45,7 +45,8 @@ TWO_HOOKS = {
 def run(folder: Path, *arguments: str, before: str = ""):
     """Run pytest in a folder as a user does, after a line of Python of our own."""
     code = f"{before}\nimport sys, pytest\nsys.exit(pytest.main(sys.argv[1:]))"
-    plugins = ["benchmark", "cacheprovider", "langsmith_plugin"]  # which start slowly
+    slow = ["anyio", "benchmark", "cacheprovider", "hypothesispytest"]  # to start
+    plugins = [*slow, "langsmith_plugin"]
     plain = [*(f"-pno:{name}" for name in plugins), "--color=no"]
     env = {key: value for key, value in os.environ.items() if "PYTEST" not in key}
     return subprocess.run(

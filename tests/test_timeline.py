@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import os
 import re
 import shlex
 import shutil
@@ -30,6 +29,7 @@ from compat.verdicts.timeline import (
     changes,
     in_order,
 )
+from tests.pages import shell
 
 PAIRS = re.compile(r"^```sh\n(.*?)^```\n\n```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 GOOD = {"pass": True, "fail": False, "blocked": None}
@@ -96,13 +96,13 @@ def test_what_the_commands_write_is_read(
     monkeypatch.chdir(tmp_path)
     few = ["--examples", "1", "--search-plays", "0", "--sharpness-plays", "0"]
     old, new = pack / "old.py", pack / "wrong_twice.py"
-    for words in (
-        ["conform", "reference", "--examples", "0", "--clause", "ORD-001"],
-        ["migrate", "check", old, new, *few],
-        ["migrate", "check", "--all", pack, "--examples", "1"],
+    for file, *words in (
+        ["engine.json", "conform", "reference", "--examples", "0", "--clause", "ORD-001"],
+        ["pair.json", "migrate", "check", old, new, *few],
+        ["folder.json", "migrate", "check", "--all", pack, *few],
     ):
         with pytest.raises(SystemExit):
-            main([*map(str, words), "--json", f"{words[0]}{len(words)}.json"])
+            main([*map(str, words), "--json", str(file)])
     capsys.readouterr()
     paths = sorted(tmp_path.glob("*.json"))
 
@@ -519,21 +519,9 @@ def test_the_page_shows_what_its_commands_print(tmp_path: Path) -> None:
     root = Path(__file__).parent.parent
     page = (root / "docs" / "timeline.md").read_text("utf-8")
     found = PAIRS.findall(page)
-    bin_ = str(Path(sys.executable).parent)
+    shutil.copytree(root / "examples/first_run", tmp_path, dirs_exist_ok=True)
 
-    printed = [
-        subprocess.run(
-            ["/bin/sh", "-c", commands],
-            cwd=shutil.copytree(
-                root / "examples/first_run", tmp_path, dirs_exist_ok=True
-            ),
-            env={**os.environ, "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}"},
-            capture_output=True,
-            text=True,
-            check=False,
-        ).stdout
-        for commands, _ in found
-    ]
+    printed = [shell(commands, tmp_path)[0] for commands, _ in found]
 
     assert printed == [shown for _, shown in found]
     assert len(found) == 2
