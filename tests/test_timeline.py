@@ -97,7 +97,7 @@ def test_what_the_commands_write_is_read(
     few = ["--examples", "1", "--search-plays", "0", "--sharpness-plays", "0"]
     old, new = pack / "old.py", pack / "wrong_twice.py"
     for file, *words in (
-        ["engine.json", "conform", "reference", "--examples", "0", "--clause", "ORD-001"],
+        ["engine.json", "conform", "reference", *few[:2], "--clause", "ORD-001"],
         ["pair.json", "migrate", "check", old, new, *few],
         ["folder.json", "migrate", "check", "--all", pack, *few],
     ):

@@ -219,9 +219,7 @@ def test_nothing_is_copied_where_a_path_depends_on_the_folder(
     assert [is_copy(child()) for _ in range(2)] == [False] * 2
 
 
-def test_only_so_many_wait(
-    starts: WarmStarts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_so_many_wait(starts: WarmStarts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("compat.warm.MOST", 2)
     for number in range(4):
         for _ in range(2):
