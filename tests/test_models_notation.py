@@ -52,14 +52,15 @@ NAMED: dict[str, Any] = {
     "name": st.none() | TEXTS,
     "extra": EXTRA,
 }
+ANSWERS = st.builds(
+    Message,
+    st.just("assistant"),
+    TEXTS,
+    st.lists(st.builds(ToolCall, TEXTS, TEXTS, TEXTS), max_size=2).map(tuple),
+    **NAMED,
+)
 MESSAGES = st.one_of(
-    st.builds(
-        Message,
-        st.just("assistant"),
-        TEXTS,
-        st.lists(st.builds(ToolCall, TEXTS, TEXTS, TEXTS), max_size=2).map(tuple),
-        **NAMED,
-    ),
+    ANSWERS,
     st.builds(Message, st.sampled_from(["user", "system"]), TEXTS, **NAMED),
     st.builds(Message, st.just("tool"), TEXTS, tool_call_id=TEXTS, **NAMED),
 )
@@ -139,7 +140,7 @@ def test_scenario_refuses_a_chunk_that_is_none():
 
 
 @searching
-@given(MESSAGES.filter(lambda each: each.role == "assistant"))
+@given(ANSWERS)
 def test_pieces_of_a_message_carry_all_of_it(message: Message):
     assert join_chunks(pieces_of(message)) == message
 
