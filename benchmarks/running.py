@@ -27,7 +27,7 @@ from benchmarks.measurer import ChildLostError, Measurer
 from benchmarks.peers.measuring import Measured, measure_peers
 from benchmarks.rows import NotMeasuredError, answer, cost, hook_costs, noise
 from benchmarks.specs import Setting, SideSpec
-from benchmarks.statistics import drawing, scipy_optimize, scipy_stats
+from benchmarks.statistics import drawing, scipy_optimize, scipy_special
 from benchmarks.subject import NO_HOOK
 from compat.verdicts.cost import (
     Bar,
@@ -58,7 +58,7 @@ def check_outputs(files: Mapping[str, Path | None]) -> None:
     The files are named by the option that asks for each, without its dashes. Raises
     WorldExtraError and OutputError.
     """
-    scipy_stats()
+    scipy_special()
     scipy_optimize()
     if files.get("html") is not None or files.get("plot") is not None:
         drawing()

@@ -163,7 +163,7 @@ def played(server: WorldServer, world: Scenario, build: Any) -> Trace:
 
 
 def test_agents_without_middleware_do_the_same_over_the_wire(folder) -> None:
-    verdict = judged(folder, "plain", "plain", step=1)
+    verdict = judged(folder, "plain", "plain", step=2)
 
     assert (verdict.holds, verdict.fault) == ("identical", None)
     assert verdict.exercise["old"].ways == ("sync",)

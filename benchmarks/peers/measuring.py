@@ -18,7 +18,7 @@ from benchmarks.defaults import OWN_PEERS
 from benchmarks.peers.peer import NAMES, peer_named
 from benchmarks.peers.plan import PeerPlan, plan
 from benchmarks.peers.trying import NOTHING, Lost, ask, failure_of
-from benchmarks.statistics import interval, medians, ratio, scipy_stats
+from benchmarks.statistics import interval, medians, ratio, scipy_special
 from compat.verdicts.cost import Absent, Blocked, Estimate, GrowthPoint, PeerCost
 from refengine.testing.extras import install_line
 
@@ -122,7 +122,7 @@ def measure_peers(names: Sequence[str] | None, quick: bool, report: Report) -> M
     requested = NAMES if names is None else tuple(dict.fromkeys(names))
     for name in requested:
         peer_named(name)
-    scipy_stats()  # what is missing for the intervals is said before they are measured
+    scipy_special()  # what is missing for the intervals is said before measuring
     return measured(requested, plan(quick=quick), report)
 
 
