@@ -63,7 +63,7 @@ def last_assistant(history: History) -> Message | None:
 def refuse_unanswered(messages: Sequence[Message]) -> None:
     """Raise UnansweredCallsError if a call has no result, wherever that stands."""
     calls = [call for message in messages for call in message.tool_calls]
-    missing = list(_without_result(calls, messages)) if calls else []
+    missing = list(without_result(calls, messages)) if calls else []
     if missing:
         raise UnansweredCallsError(call.id for call in missing)
 
@@ -98,16 +98,17 @@ def _unanswered_calls(
         return _none_left(profile)
     calls = messages[at].tool_calls
     if profile.route == "unanswered_since":
-        left = tuple(_without_result(calls, messages[at:]))
+        left = tuple(without_result(calls, messages[at:]))
         return None if calls and not left else left
-    left = tuple(_without_result(calls, messages))
+    left = tuple(without_result(calls, messages))
     # That engine asks the model again only where a result stands last.
     return None if not left and messages[-1].role == "tool" else left
 
 
-def _without_result(
+def without_result(
     calls: Iterable[ToolCall], messages: Iterable[Message]
 ) -> Iterator[ToolCall]:
+    """Return those of the calls that have no result among the messages."""
     done = {each.tool_call_id for each in messages if each.role == "tool"}
     return (call for call in calls if call.id not in done)
 

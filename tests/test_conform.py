@@ -248,7 +248,7 @@ def test_the_same_seed_gives_the_same_digest_whatever_is_loaded(tmp_path: Path) 
     body = "import local\nclass Mine(Right):\n    name = 'mine'\n"
     file = engine(tmp_path, body)
     digests: set[str] = set()
-    for seed, jobs in (("0", "1"), ("1", "2")):
+    for seed, jobs in (("0", "1"), ("1", "2"), ("random", "2")):
         arguments = (f"{file}:Mine", "--clause", "ORD-001", "--examples", "9")
         done = conform(
             *arguments,

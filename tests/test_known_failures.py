@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -590,15 +588,7 @@ def test_baseline_of_an_engine_that_keeps_all_is_not_written(tmp_path: Path) -> 
 
 
 def test_baseline_of_no_engine_is_told(tmp_path: Path) -> None:
-    placed(tmp_path)
-    asked = ["write", "engines.py:absent", "--known", "known.toml"]
-    done = subprocess.run(
-        [sys.executable, "-m", "refengine", "baseline", *asked],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = baseline(tmp_path, "write", "engines.py:absent")
 
     assert done.returncode == 2
     assert done.stderr.startswith("refengine baseline write: 'engines.py:absent'")

@@ -42,12 +42,14 @@ TWO_HOOKS = {
 }
 
 
+SLOW = ("anyio", "benchmark", "cacheprovider", "hypothesispytest", "langsmith_plugin")
+"""Plugins that start slowly, and change nothing here."""
+
+
 def run(folder: Path, *arguments: str, before: str = ""):
     """Run pytest in a folder as a user does, after a line of Python of our own."""
     code = f"{before}\nimport sys, pytest\nsys.exit(pytest.main(sys.argv[1:]))"
-    slow = ["anyio", "benchmark", "cacheprovider", "hypothesispytest"]  # to start
-    plugins = [*slow, "langsmith_plugin"]
-    plain = [*(f"-pno:{name}" for name in plugins), "--color=no"]
+    plain = [*(f"-pno:{name}" for name in SLOW), "--color=no"]
     env = {key: value for key, value in os.environ.items() if "PYTEST" not in key}
     return subprocess.run(
         [sys.executable, "-c", code, *plain, *arguments],

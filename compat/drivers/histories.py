@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
 from refengine.messages import Message, ToolCall
+from refengine.routing import without_result
 from refengine.run import RunResult
 from refengine.testing import doors
 from refengine.testing.doors import FailedRun
@@ -124,7 +125,8 @@ class SeenHistory:
 
         Calls after which the model was asked no more are what ended it.
         """
-        history = [*self._history(), *self._known_results()]
+        history = self._history()
+        history += self._known_results(_open_calls(history))
         last = history[-1] if history else None
         direct = self._is_after_calls
         told = self._told if self._told and self._told.role == "tool" else None
@@ -139,8 +141,9 @@ class SeenHistory:
     def failed(self, error: Exception) -> FailedRun:
         """Return how the run ended that failed: as it was before what failed began."""
         history = self._history()
-        results = self._known_results()
-        if len(results) == len(_open_calls(history)):
+        calls = _open_calls(history)
+        results = self._known_results(calls)
+        if len(results) == len(calls):
             history += results
         return doors.failed(
             error,
@@ -155,8 +158,7 @@ class SeenHistory:
         own = [] if self._answer is None else [self._answer]
         return [*self._asked, *own]
 
-    def _known_results(self) -> list[Message]:
-        calls = _open_calls(self._history())
+    def _known_results(self, calls: Sequence[ToolCall]) -> list[Message]:
         if calls and [each.id for each in calls] == [
             each.tool_call_id for each in self._kept
         ]:
@@ -167,10 +169,7 @@ class SeenHistory:
 
 def _open_calls(history: Sequence[Message]) -> list[ToolCall]:
     """Return those of the last calls that have no result; a hook may have left some."""
-    answered: set[str | None] = set()
-    for each in reversed(history):
-        if each.tool_calls:
-            return [call for call in each.tool_calls if call.id not in answered]
-        if each.role == "tool":
-            answered.add(each.tool_call_id)
+    for at in reversed(range(len(history))):
+        if history[at].tool_calls:
+            return list(without_result(history[at].tool_calls, history[at:]))
     return []

@@ -10,16 +10,19 @@ import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from compat.engines.graphs.frame import Frame
 from refengine.messages import ToolCall
+
+_Key: TypeAlias = tuple[str, str, str]
+"""Id and name of a call, and what its arguments mean, however they were written."""
 
 
 def their_arguments(frame: Frame, call: ToolCall) -> dict[str, Any]:
     """Return a call's arguments parsed; their text is found again by ``our_call``."""
     args = parsed_arguments(frame, call)
-    frame.texts[call.id, call.name, _canonical(args)] = call.arguments
+    frame.texts[_key({"id": call.id, "name": call.name, "args": args})] = call.arguments
     return args
 
 
@@ -36,15 +39,14 @@ def parsed_arguments(frame: Frame, call: ToolCall) -> dict[str, Any]:
 
 def our_call(frame: Frame, call: Mapping[str, Any]) -> ToolCall:
     """Return a call with its arguments as they were written, if that is known."""
-    call_id, name, args = str(call["id"] or ""), str(call["name"]), call["args"]
-    text = frame.texts.get((call_id, name, _canonical(args)))
-    return ToolCall(call_id, name, json.dumps(args) if text is None else text)
+    key = _key(call)
+    return _written(key, call, frame.texts.get(key))
 
 
-_PASSED: Final[ContextVar[tuple[Frame, ToolCall] | None]] = ContextVar(
+_PASSED: Final[ContextVar[tuple[Frame, _Key, str] | None]] = ContextVar(
     "refengine_graph_passed", default=None
 )
-"""The run and the call as the wrapper around it passed it inwards, with its text.
+"""The run, the call that the wrapper around it passed inwards, and how it was written.
 
 What a wrapper writes is for the wrappers inside it and the tool alone. Kept with the
 texts of the run, it would be taken for what the model wrote, which may be the same in
@@ -53,9 +55,11 @@ another notation; kept with the arguments, it is lost where the framework copies
 
 
 @contextmanager
-def passing(frame: Frame, call: ToolCall) -> Generator[None, None, None]:
-    """Have what runs inside find the call as it is passed inwards."""
-    token = _PASSED.set((frame, call))
+def passing(
+    frame: Frame, call: Mapping[str, Any], text: str
+) -> Generator[None, None, None]:
+    """Have what runs inside find how the arguments of this call were written."""
+    token = _PASSED.set((frame, _key(call), text))
     try:
         yield
     finally:
@@ -64,18 +68,16 @@ def passing(frame: Frame, call: ToolCall) -> Generator[None, None, None]:
 
 def passed_call(frame: Frame, call: Mapping[str, Any]) -> ToolCall:
     """Return a call as a wrapper of ours passed it, or as ``our_call`` has it."""
-    found = our_call(frame, call)
-    whose, passed = _PASSED.get() or (None, found)
-    if whose is not frame or (passed.id, passed.name) != (found.id, found.name):
-        return found
-    same = same_arguments(passed.arguments, call["args"])
-    return passed if same else found
+    key, passed = _key(call), _PASSED.get()
+    if passed is not None and passed[0] is frame and passed[1] == key:
+        return _written(key, call, passed[2])
+    return _written(key, call, frame.texts.get(key))
 
 
-def same_arguments(text: str, args: object) -> bool:
-    """Tell whether a text of arguments means these."""
-    return _canonical(json.loads(text)) == _canonical(args)
+def _written(key: _Key, call: Mapping[str, Any], text: str | None) -> ToolCall:
+    return ToolCall(*key[:2], json.dumps(call["args"]) if text is None else text)
 
 
-def _canonical(args: object) -> str:
-    return json.dumps(args, sort_keys=True)
+def _key(call: Mapping[str, Any]) -> _Key:
+    meant = json.dumps(call["args"], sort_keys=True)
+    return str(call["id"] or ""), str(call["name"]), meant

@@ -134,7 +134,7 @@ class _Inner:
                 "id": passed.id,
             }
             request = request.override(tool_call=changed)
-        with passing(self._frame, passed):
+        with passing(self._frame, request.tool_call, passed.arguments):
             answer = await self._frame.framework_may_raise(self._execute(request))
         if not isinstance(answer, ToolMessage):
             raise FrameworkError(TypeError(f"{answer!r} is not a result of a tool"))

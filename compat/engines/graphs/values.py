@@ -6,14 +6,7 @@ The framework gives every message an id of its own. What it has no place for tra
 
 from __future__ import annotations
 
-import json
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, Final, cast
@@ -39,12 +32,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr
 
-from compat.engines.graphs.calls import (
-    our_call,
-    passed_call,
-    same_arguments,
-    their_arguments,
-)
+from compat.engines.graphs.calls import our_call, passed_call, their_arguments
 from compat.engines.graphs.frame import FRAME, Frame
 from refengine.messages import (
     NOTHING,
@@ -163,7 +151,7 @@ def _pieces(chunks: Sequence[Mapping[str, Any]]) -> Iterable[ToolCallChunk]:
         )
 
 
-_CALL: Final[ContextVar[ToolCall]] = ContextVar("refengine_graph_call")
+_CALL: Final[ContextVar[Mapping[str, Any]]] = ContextVar("refengine_graph_call")
 """The tool call that is running: a tool is given its arguments alone."""
 
 
@@ -276,7 +264,7 @@ class DoorTool(BaseTool):
         **kwargs: Any,  # noqa: ANN401  # as the framework has it
     ) -> Any:  # noqa: ANN401  # as the framework has it
         """Run it, remembering which call this is."""
-        token = _CALL.set(passed_call(FRAME.get(), cast("Mapping[str, Any]", input)))
+        token = _CALL.set(cast("Mapping[str, Any]", input))
         try:
             return await super().ainvoke(input, config, **kwargs)
         finally:
@@ -287,13 +275,11 @@ class DoorTool(BaseTool):
         raise NotImplementedError
 
     async def _arun(self, /, **arguments: Any) -> str:  # noqa: ANN401  # the model's
-        frame, call = FRAME.get(), _CALL.get()
-        same = same_arguments(call.arguments, arguments)
-        text = call.arguments if same else json.dumps(arguments)
+        frame = FRAME.get()
+        call = passed_call(frame, {**_CALL.get(), "args": arguments})
+        ctx = frame.context(call.id)
         try:
-            result = await self._tool.invoke(
-                frame.context(call.id), text, frame.options
-            )
+            result = await self._tool.invoke(ctx, call.arguments, frame.options)
         except Exception as error:
             frame.blame_tool(error, self.name, call.id)
             raise
