@@ -30,6 +30,7 @@ from property_tests.check import Check
 from property_tests.dialects.table import DIALECTS
 from refengine.postures import options_of
 from refengine.profile import options
+from refengine.testing.projection import Projection
 
 FAMILIES: Final = (
     *("ORD", "INS", "TOOL", "RD", "MSG", "WRAP", "STR", "ERR", "CTX", "EVT", "RUN"),
@@ -90,7 +91,11 @@ class Clause(Frozen):
     """One statement of the contract. ``why`` says why it is not checked, if it is not.
 
     ``postures`` are the points of a profile on which the expected behaviour depends;
-    ``since`` is the version of the contract that brought it.
+    ``needs`` are capabilities, and ``under`` options of postures, without which it does
+    not apply. ``compares`` is what of an engine's trace is that of the reference, in
+    ``worlds`` that meet these conditions (``refengine.testing.projection``); a clause
+    without it has a check in code. ``since`` is the version of the contract in which
+    it came.
     """
 
     id: str
@@ -101,6 +106,10 @@ class Clause(Frozen):
     status: Status
     why: str = ""
     postures: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    worlds: tuple[str, ...] = ()
+    under: Mapping[str, tuple[str, ...]] = {}
+    compares: tuple[Projection, ...] = ()
     since: str = "0.1"
 
     @property

@@ -4,7 +4,7 @@ import pytest
 
 from compat.cli.main import main
 from compat.engines.flow.reference import FlowDialect
-from property_tests.dialects.dialect import scenario_json
+from property_tests.dialects.decision import scenario_json
 from property_tests.flow.flow_dialect import FLOW
 
 QUICK = ("--examples", "0", "--jobs", "1")

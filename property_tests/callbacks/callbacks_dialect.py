@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 from compat.engines.callbacks.capabilities import (
@@ -11,12 +11,11 @@ from compat.engines.callbacks.capabilities import (
     refuse_callbacks,
 )
 from compat.engines.callbacks.playing import play_callbacks
+from compat.engines.callbacks.reference import CallbacksV2
 from compat.engines.callbacks.scenario import CallbacksScenario
+from compat.engines.callbacks.world import words_of
 from compat.engines.dialect_loading import load_dialect_engine
-from property_tests.callbacks.cases import callbacks_worlds
-from property_tests.callbacks.checks import CALLBACKS_CHECKS
-from property_tests.callbacks.view import callbacks_view_of
-from property_tests.dialects.dialect import Dialect, DialectMutant
+from property_tests.dialects.dialect import Dialect, DialectMutant, worlds_in
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -40,8 +39,7 @@ CALLBACKS: Final = Dialect(
     title="the callbacks dialect",
     folder="callbacks",
     scenario=CallbacksScenario,
-    checks=CALLBACKS_CHECKS,
-    fixed=callbacks_worlds,
+    fixed=cache(partial(worlds_in, "callbacks", CallbacksScenario)),
     engine=partial(
         load_dialect_engine,
         method="open",
@@ -50,8 +48,9 @@ CALLBACKS: Final = Dialect(
     ),
     refuse=refuse_callbacks,
     play=play_callbacks,
-    view=callbacks_view_of,
     broken=_broken,
     strategy=_strategy,
+    reference=CallbacksV2,
+    words=words_of,
 )
 """What ``dialects.py`` names."""

@@ -6,7 +6,7 @@ the mutant of each posture on which what is expected depends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,7 +14,8 @@ from typing import Any
 
 from property_tests.dialects.dialect import DialectMutant
 from property_tests.mutants.patching import Patch, Replace
-from refengine.postures import choosing
+from property_tests.registry import Contract
+from refengine.postures import AnyProfile, choosing, options_of
 from refengine.testing.trace import Trace
 
 
@@ -54,6 +55,20 @@ class BrokenReferences:
             door=lambda: BrokenReference(self, id_, says, patches()),
             under=says,
         )
+
+    def other_postures(self, contract: Contract) -> Iterator[DialectMutant]:
+        """Yield a mutant for every other option of each posture that a clause names.
+
+        It violates the clauses that say they depend on that posture.
+        """
+        says: AnyProfile = self.profile_named(self.under)
+        for posture, options in options_of(type(says)).items():
+            clauses = [x.id for x in contract.checked if posture in x.postures]
+            for option in options:
+                if clauses and option != getattr(says, posture):
+                    yield self.other_posture(
+                        posture, option, " ".join(clauses), self.under
+                    )
 
     def other_posture(
         self, posture: str, option: str, violates: str, under: str

@@ -9,14 +9,14 @@ from typing import Any, Final, cast
 from pydantic import BaseModel, JsonValue
 
 from compat.verdicts.conformance import ClauseFailure, SeenLine
+from property_tests.dialects.compared import ComparedClause, entries_of, first_of
+from property_tests.dialects.decision import DialectDecision, scenario_json
 from property_tests.dialects.dialect import (
     Dialect,
     DialectCheck,
-    DialectDecision,
     DialectDoor,
     PlayedDialect,
     RefusedWorldError,
-    scenario_json,
 )
 from refengine.testing.trace import to_json
 
@@ -30,12 +30,14 @@ TRIES: Final = 120
 class DecidedWorld:
     """What the checks said of one world: how often each decided, and what failed.
 
-    ``errors`` are checks that broke down over the trace.
+    ``errors`` are checks that broke down over the trace. ``behind`` are clauses that
+    differ from the reference where another did so before.
     """
 
     decided: dict[str, int] = field(default_factory=dict[str, int])
     failed: dict[str, ClauseFailure] = field(default_factory=dict[str, ClauseFailure])
     errors: dict[str, str] = field(default_factory=dict[str, str])
+    behind: list[str] = field(default_factory=list[str])
     refused: str = ""
 
 
@@ -43,7 +45,10 @@ class WorldDecider:
     """The checks of a dialect in front of one door."""
 
     def __init__(
-        self, dialect: Dialect, door: DialectDoor, checks: Sequence[DialectCheck]
+        self,
+        dialect: Dialect,
+        door: DialectDoor,
+        checks: Sequence[DialectCheck | ComparedClause],
     ) -> None:
         self._dialect, self._door = dialect, door
         self._checks = [
@@ -64,11 +69,41 @@ class WorldDecider:
             found.refused = str(error)
             return found
         played = PlayedDialect(scenario, self._door.profile, trace)
-        view = self._dialect.view(played)
-        for check in self._checks:
-            if not only or check.clause in only:
-                self._ask(check, view, played, found)
+        self._compare(played, only, found)
+        self._check(played, only, found)
         return found
+
+    def _compare(
+        self, played: PlayedDialect, only: Sequence[str], found: DecidedWorld
+    ) -> None:
+        """Hold a trace against the reference's; all clauses say which is the first."""
+        clauses = [x for x in self._checks if isinstance(x, ComparedClause)]
+        oracle = self._dialect.oracle
+        if oracle is None or not clauses:
+            return
+        right = oracle.right(played.scenario, played.profile)
+        seen = entries_of(played.trace, oracle.words(played.scenario))
+        decisions = {x.clause: list(x.decisions(right, seen)) for x in clauses}
+        found.decided = {
+            clause: len(each)
+            for clause, each in decisions.items()
+            if each and (not only or clause in only)
+        }
+        failing, behind = first_of(decisions)
+        found.behind = [each for each in behind if not only or each in only]
+        for clause, decision in failing.items():
+            if not only or clause in only:
+                found.failed[clause] = self._failure(decision, played)
+
+    def _check(
+        self, played: PlayedDialect, only: Sequence[str], found: DecidedWorld
+    ) -> None:
+        checks = [x for x in self._checks if isinstance(x, DialectCheck)]
+        asked = [each for each in checks if not only or each.clause in only]
+        if asked and self._dialect.view is not None:
+            view = self._dialect.view(played)
+            for check in asked:
+                self._ask(check, view, played, found)
 
     def _ask(
         self,
@@ -105,7 +140,7 @@ class WorldDecider:
             return ()
         trace = self._door.play(other)
         beside = PlayedDialect(other, self._door.profile, trace)
-        return (view, self._dialect.view(beside))
+        return () if self._dialect.view is None else (view, self._dialect.view(beside))
 
     def _failure(
         self, decision: DialectDecision, played: PlayedDialect

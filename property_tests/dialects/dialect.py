@@ -10,17 +10,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
-from json import dumps
+from json import dumps, loads
 from typing import Any, Protocol, TypeAlias
 
 from pydantic import BaseModel, JsonValue
 
 from compat.engines.capabilities import CapabilityError
+from property_tests.dialects.compared import ComparedClause, Oracle, Words
+from property_tests.dialects.decision import DialectDecision, lacking, scenario_json
 from property_tests.dialects.smaller import line_of, smaller_of
 from property_tests.registry import Contract, read_contract
-from refengine.messages import Json
 from refengine.postures import AnyProfile
-from refengine.testing.trace import Trace, difference, to_json
+from refengine.testing.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,36 +36,6 @@ class JudgedWorld:
     def json(self) -> dict[str, JsonValue]:
         """The scenario as JSON, without what is as it would be anyway."""
         return scenario_json(self.scenario)
-
-
-def scenario_json(scenario: BaseModel) -> dict[str, JsonValue]:
-    """Return a scenario without defaults, and with what says whose notation it is."""
-    found = scenario.model_dump(mode="json", exclude_defaults=True, by_alias=True)
-    return {"subject": getattr(scenario, "subject", ""), **found}
-
-
-@dataclass(frozen=True, slots=True)
-class DialectDecision:
-    """One decision of a check: what it asked for, and what was seen.
-
-    ``place`` is the number of the observation that decided, None where something is
-    missing.
-    """
-
-    claim: str
-    expected: object
-    got: object
-    place: int | None = None
-
-    @property
-    def difference(self) -> tuple[str, Json, Json] | None:
-        """Path and values of the first place where they differ, None if nowhere."""
-        return difference(to_json(self.expected), to_json(self.got))
-
-    @property
-    def holds(self) -> bool:
-        """Whether both are the same, type-strict: 1, 1.0 and true differ."""
-        return self.difference is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +71,7 @@ class DialectCheck:
 
     def missing(self, profile: AnyProfile, capabilities: Iterable[str]) -> str:
         """Return why it does not apply to a door, "" if it does."""
-        for posture, options in self.under.items():
-            if getattr(profile, posture) not in options:
-                wanted = " or ".join(options)
-                return f"it holds where {posture} is {wanted}"
-        lacking = sorted(self.needs.difference(capabilities))
-        return f"the door does not declare {' and '.join(lacking)}" if lacking else ""
+        return lacking(self.under, self.needs, profile, capabilities)
 
 
 class DialectDoor(Protocol):
@@ -154,6 +120,35 @@ class DialectMutant:
     under: str
 
 
+def contract_in(folder: str) -> Contract:
+    """Return the clauses that stand in a folder beside this one."""
+    where = f"{folder}/contract.toml"
+    text = files("property_tests").joinpath(where).read_text("utf-8")
+    return read_contract(text, where)
+
+
+def worlds_in(folder: str, scenario: type[BaseModel]) -> tuple[JudgedWorld, ...]:
+    """Return the fixed worlds that stand in a folder beside this one, by clause.
+
+    An entry of ``worlds.json`` has a world and the clauses that it is written ``for``;
+    every clause is decided in all worlds that are its own.
+    """
+    text = files("property_tests").joinpath(f"{folder}/worlds.json").read_text("utf-8")
+    found = [
+        JudgedWorld(
+            scenario.model_validate_json(dumps(each["world"])), clause, fixed=True
+        )
+        for each in loads(text)
+        for clause in each["for"]
+    ]
+    return tuple(sorted(found, key=lambda each: each.clause))
+
+
+def no_words(_: object) -> tuple[str, ...]:
+    """Return the words of a world without errors."""
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
     """A dialect that is judged: all that is its own.
@@ -161,7 +156,9 @@ class Dialect:
     ``folder`` is where its contract stands, beside this one. ``engine`` loads what a
     text names, under a profile (it raises LoadError); ``refuse`` raises CapabilityError
     for a scenario that an engine has no place for, and ``play`` plays one on it.
-    ``broken`` and ``strategy`` import what only a matrix and an extra need.
+    ``reference`` makes the engine that says what is right under a profile; ``words``
+    are what errors of a world are made of. What ``view`` makes of a trace is for checks
+    in code. ``broken`` and ``strategy`` import what only a matrix and an extra need.
     """
 
     name: str
@@ -169,22 +166,38 @@ class Dialect:
     title: str
     folder: str
     scenario: type[BaseModel]
-    checks: Sequence[DialectCheck]
     fixed: Callable[[], Sequence[JudgedWorld]]
     engine: Callable[[str, str | None], Any]
     refuse: Callable[[Any, Any], None]
     play: Callable[[Any, Any], Trace]
-    view: Callable[[PlayedDialect], Any]
     broken: Callable[[], Sequence[DialectMutant]]
     strategy: Callable[[], Any]
+    reference: Callable[[Any], Any] | None = None
+    words: Words = no_words
+    in_code: Sequence[DialectCheck] = ()
+    view: Callable[[PlayedDialect], Any] | None = None
     smaller: Callable[[Any], Iterator[BaseModel]] = smaller_of
 
     @cached_property
     def contract(self) -> Contract:
         """The clauses of its family, which come with the package."""
-        where = f"{self.folder}/contract.toml"
-        text = files("property_tests").joinpath(where).read_text("utf-8")
-        return read_contract(text, where)
+        return contract_in(self.folder)
+
+    @cached_property
+    def checks(self) -> Sequence[DialectCheck | ComparedClause]:
+        """What decides its clauses: projections, and checks in code."""
+        compared = (ComparedClause(x) for x in self.contract.checked if x.compares)
+        return (*compared, *self.in_code)
+
+    @cached_property
+    def oracle(self) -> Oracle | None:
+        """What says what is right in a world, None where all is checked in code."""
+        made = self.reference
+        if made is None:
+            return None
+        return Oracle(
+            lambda world, profile: self.play(world, made(profile)), self.words
+        )
 
     @cached_property
     def mutants(self) -> Sequence[DialectMutant]:

@@ -116,11 +116,13 @@ class DialectTally:
     errors: dict[str, str] = field(default_factory=dict[str, str])
     refused: int = 0
     lost: dict[int, str] = field(default_factory=dict[int, str])
+    behind: Counter[str] = field(default_factory=Counter[str])
 
     def add(self, at: int, reply: Mapping[str, Any]) -> None:
         """Count what a child said of world ``at``."""
         self.refused += bool(reply["refused"])
         self.decided.update(list(reply["decided"]))
+        self.behind.update(reply["behind"])
         for clause in reply["failed"]:
             self.failing.setdefault(clause, []).append(at)
         for clause, why in reply["errors"].items():
@@ -254,6 +256,10 @@ class DialectKind:
             where = counted(failing, "world")
             why = f"it failed in {where} and not when one was played again"
             return replace(found, broken=why)
+        if not failing and tally.behind[clause]:
+            where = counted(tally.behind[clause], "world")
+            why = f"it differs in {where}, in each behind what another clause says"
+            return replace(found, blocked=True, reason=why)
         if not worlds:
             why = "no world let its check decide: this door comes so far in none"
             return replace(found, blocked=True, reason=why)

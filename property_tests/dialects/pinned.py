@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from compat.process import ChildError, ChildProcess
 from compat.verdicts.conformance import ClauseFailure
-from property_tests.dialects.dialect import scenario_json
+from property_tests.dialects.decision import scenario_json
 from property_tests.failures import Replay, ReplayedWorld, undecided
 from property_tests.known.entries import Known
 from property_tests.known.states import KnownState, PinnedWorldError, state_of

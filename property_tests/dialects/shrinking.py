@@ -17,7 +17,8 @@ from compat.process import ChildError, ChildProcess
 from compat.report.conform_text import counted
 from compat.verdicts.conformance import ClauseFailure
 from property_tests.dialects.deciding import smallest_failure
-from property_tests.dialects.dialect import Dialect, scenario_json
+from property_tests.dialects.decision import scenario_json
+from property_tests.dialects.dialect import Dialect
 
 LONGEST: Final = 10.0
 """A world may take so often its time to be made smaller."""

@@ -37,7 +37,7 @@ STREAM_LOOP: Final = Dialect(
     title="the stream-loop dialect",
     folder="stream_loop",
     scenario=LoopScenario,
-    checks=LOOP_CHECKS,
+    in_code=LOOP_CHECKS,
     fixed=loop_worlds,
     engine=partial(
         load_dialect_engine,

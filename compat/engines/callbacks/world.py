@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
@@ -43,6 +50,21 @@ STORED_AT: Final = "on_state_storage"
 
 class ScriptedSessionError(Exception):
     """What a world was told to raise."""
+
+
+def words_of(scenario: CallbacksScenario) -> Iterator[str]:
+    """Yield what the errors of a world say, and names that errors are told by."""
+    types = (*CALLBACK_TYPES, *(each.name for each in scenario.rows))
+    listeners = (*(each.name for each in scenario.clients), LISTENER)
+    yield from (fault_of(who, each) for who in listeners for each in types)
+    yield from (f"{each.name} fails" for each in scenario.middleware)
+    yield from (x.error for x in (*scenario.script, *scenario.tools) if x.error)
+    yield from types
+
+
+def fault_of(who: str, name: str) -> str:
+    """Return what a callback says that raises."""
+    return f"{who} fails in {name}"
 
 
 class OldClient:
@@ -130,7 +152,7 @@ class CallbacksWorld:
             state: Any = data[0]
             noted["stored"] = seen_state(await self.look(str(state.session_id)))
         if self._told[key] in spec.raises_on:
-            text = f"{who} fails in {name}"
+            text = fault_of(who, name)
             self.recorder.note_now("event", {**noted, "raises": text})
             raise ScriptedSessionError(text)
         self.recorder.note_now("event", noted)

@@ -54,5 +54,4 @@ BROKEN: Final = BrokenReferences(
     steps=CALLBACKS_STEPS,
 )
 broken = BROKEN.broken
-other_posture = BROKEN.other_posture
 step = BROKEN.step

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from compat.engines.flow.scenario import FlowAgentSpec
-from property_tests.dialects.dialect import DialectCheck, DialectDecision
+from property_tests.dialects.decision import DialectDecision
+from property_tests.dialects.dialect import DialectCheck
 from property_tests.flow.view import USER, FlowTurn, FlowView, HookSeen
 from refengine.messages import NOTHING
 

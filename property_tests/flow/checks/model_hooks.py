@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from compat.engines.flow.operations import Give
-from property_tests.dialects.dialect import DialectCheck, DialectDecision
+from property_tests.dialects.decision import DialectDecision
+from property_tests.dialects.dialect import DialectCheck
 from property_tests.flow.view import EventSeen, FlowTurn, FlowView, HookSeen
 
 Decisions = Iterator[DialectDecision]

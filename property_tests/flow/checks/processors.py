@@ -7,7 +7,8 @@ from typing import Final
 
 from compat.engines.flow.scenario import FlowAgentSpec
 from compat.engines.flow.world import PROCESSOR
-from property_tests.dialects.dialect import DialectCheck, DialectDecision
+from property_tests.dialects.decision import DialectDecision
+from property_tests.dialects.dialect import DialectCheck
 from property_tests.flow.view import FlowTurn, FlowView, HookSeen
 
 Decisions = Iterator[DialectDecision]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from property_tests.dialects.dialect import DialectCheck, DialectDecision
+from property_tests.dialects.decision import DialectDecision
+from property_tests.dialects.dialect import DialectCheck
 from property_tests.flow.view import EventSeen, FlowTurn, FlowView, response_in
 from refengine.messages import NOTHING
 

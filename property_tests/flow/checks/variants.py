@@ -14,7 +14,8 @@ from compat.engines.flow.scenario import (
     FlowScenario,
     said_of,
 )
-from property_tests.dialects.dialect import DialectCheck, DialectDecision
+from property_tests.dialects.decision import DialectDecision
+from property_tests.dialects.dialect import DialectCheck
 from property_tests.flow.view import FlowView
 from refengine.testing.trace import Trace
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from compat.engines.flow.world import PROCESSOR
-from property_tests.dialects.dialect import DialectCheck, DialectDecision
+from property_tests.dialects.decision import DialectDecision
+from property_tests.dialects.dialect import DialectCheck
 from property_tests.flow.view import EventSeen, FlowTurn, FlowView, HookSeen
 
 Decisions = Iterator[DialectDecision]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from property_tests.dialects.dialect import DialectCheck, DialectDecision
+from property_tests.dialects.decision import DialectDecision
+from property_tests.dialects.dialect import DialectCheck
 from property_tests.stream_loop.view import LoopRound, LoopRun, LoopView, StreamedCall
 
 Decisions = Iterator[DialectDecision]

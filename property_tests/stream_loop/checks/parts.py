@@ -7,7 +7,8 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Final
 
-from property_tests.dialects.dialect import DialectCheck, DialectDecision
+from property_tests.dialects.decision import DialectDecision
+from property_tests.dialects.dialect import DialectCheck
 from property_tests.stream_loop.view import (
     Data,
     LoopEntry,

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from compat.dialects.stream_loop.loop import LIMIT_TEXT, PROMPT
 from compat.dialects.stream_loop.results import json_text
-from property_tests.dialects.dialect import DialectCheck, DialectDecision
+from property_tests.dialects.decision import DialectDecision
+from property_tests.dialects.dialect import DialectCheck
 from property_tests.stream_loop.view import (
     Data,
     LoopRound,

@@ -140,7 +140,7 @@ export class CallbackAgent {
     return { role: "assistant", content, ...(toolCalls.length && { toolCalls }) };
   }
 
-  /** Runs the calls of an answer at the same time; the first that fails stops the others. */
+  /** Runs the calls of an answer at the same time; one that fails ends when all have ended. */
   async #results(calls: readonly ToolCall[], signal: AbortSignal): Promise<Message[]> {
     const tools = calls.map(({ name }) => {
       const tool = this.#tools.get(name);
@@ -148,15 +148,10 @@ export class CallbackAgent {
       return tool;
     });
     for (const each of calls) await this.emit("onToolCallStart", each);
-    const stop = new AbortController();
-    const within = AbortSignal.any([signal, stop.signal]);
-    const running = calls.map((each, at) => this.#executed(tools[at], each, within));
-    try {
-      return await Promise.all(running);
-    } finally {
-      stop.abort();
-      await Promise.allSettled(running);
-    }
+    const running = calls.map((each, at) => this.#executed(tools[at], each, signal));
+    await Promise.allSettled(running);
+    signal.throwIfAborted(); // who cancelled hears of that, whatever failed before
+    return Promise.all(running); // the first that failed, in the order of the calls
   }
 
   async #executed(tool: Tool, call: ToolCall, signal: AbortSignal): Promise<Message> {

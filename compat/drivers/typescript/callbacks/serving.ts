@@ -160,7 +160,9 @@ const DOES: Record<string, Does> = {
   manage: ({ agent, options, world }, _, make) => {
     make(agent, options, world);
   },
-  emit: async ({ agent }, { name, data }) => ({ given: await agent.emit(name, ...data) }),
+  emit: async ({ agent }, { name, data }) => ({
+    given: (await agent.emit(name, ...data)) ?? null,
+  }),
   stored: async ({ options }, { session_id: sessionId }) => {
     const state = await options.store.load(sessionId);
     return { state: state && wire.stateTold(state) };

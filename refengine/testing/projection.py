@@ -1,0 +1,303 @@
+"""Projections of a trace, as data: which observations count, what of them, and how.
+
+    Projection(of=("event[callback=on_error] data", "model_request"), lanes="run who")
+
+Two sides agree where their projections are equal, lane by lane. A judgement of an
+engine compares it so with the reference, whose trace in the same world says what is
+right.
+
+An entry of ``of`` is a kind of observation; in brackets what its values have to be
+(``=``, ``!=``, alternatives behind ``|``), then the values that are compared, and with
+``@lane=path`` which value says its lane. A path goes through keys and numbers of lists;
+with a question mark it tells whether there is anything. ``*`` is all of an observation.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, field_validator
+
+from refengine.messages import Json
+from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.trace import difference
+
+How: TypeAlias = Literal["equal", "bag", "set", "order", "first"]
+HOW: Final[Mapping[How, str]] = {
+    "equal": "the same entries in the same order",
+    "bag": "the same entries in any order",
+    "set": "the same entries, in any order and however often",
+    "order": "the same order of the entries that both have",
+    "first": "the same first entry",
+}
+"""How lanes are compared, and what that means."""
+
+ROWS: Final = re.compile(r"(?P<kind>\w+|\*)(?:\[(?P<where>[^\]]*)\])?(?P<rest>.*)")
+ASKED: Final = re.compile(r"\s*(?P<path>[\w.?]+)(?:(?P<not>!?)=(?P<values>.*))?")
+NOTHING: Final = object()
+
+Entry: TypeAlias = "Mapping[str, Any]"
+Key: TypeAlias = "tuple[Any, ...]"
+
+
+class ProjectionError(ValueError):
+    """A projection, or a condition on worlds, that cannot be read; says which part."""
+
+    def __init__(self, text: str, why: str) -> None:
+        super().__init__(f"{text!r}: {why}")
+
+
+def value_at(entry: object, path: str) -> Any:  # noqa: ANN401  # a value of JSON
+    """Return the value at a path, ``NOTHING`` if there is none; True or False for ?."""
+    if path.endswith("?"):
+        return value_at(entry, path[:-1]) not in (NOTHING, None)
+    found: Any = entry
+    for part in path.split("."):
+        if is_mapping(found):
+            found = found.get(part, NOTHING)
+        elif is_list(found) and part.isdigit() and int(part) < len(found):
+            found = found[int(part)]
+        else:
+            return NOTHING
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a value has to be: one of some texts, or none of them."""
+
+    path: str
+    values: tuple[str, ...]
+    negated: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> Wanted:
+        """Return it as it is written; raises ProjectionError."""
+        match = ASKED.fullmatch(text)
+        if match is None:
+            raise ProjectionError(text, "write path=value, path!=value or path?")
+        values = match["values"]
+        path = match["path"]
+        if values is None:
+            return cls(path if path.endswith("?") else f"{path}?", ("true",))
+        return cls(path, tuple(values.split("|")), bool(match["not"]))
+
+    def holds(self, entry: Entry) -> bool:
+        """Tell whether an entry is one that is wanted."""
+        return (text_of(value_at(entry, self.path)) in self.values) is not self.negated
+
+
+def text_of(value: object) -> str:
+    """Return a value as conditions have it: a text as it is, all else as JSON."""
+    if value is NOTHING:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPattern:
+    """One kind of observations that are compared: ``show`` is what of them."""
+
+    kind: str
+    where: tuple[Wanted, ...] = ()
+    show: tuple[str, ...] = ()
+    lanes: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @classmethod
+    def read(cls, text: str) -> EntryPattern:
+        """Return it as it is written; raises ProjectionError."""
+        match = ROWS.fullmatch(text.strip())
+        if match is None:
+            raise ProjectionError(text, "write KIND[path=value] path ... @lane=path")
+        where = [Wanted.read(x) for x in (match["where"] or "").split(",") if x.strip()]
+        words = match["rest"].split()
+        lanes = dict(each[1:].split("=", 1) for each in words if each[0] == "@")
+        show = tuple(each for each in words if each[0] != "@")
+        return cls(match["kind"], tuple(where), show, lanes)
+
+    def takes(self, entry: Entry) -> bool:
+        """Tell whether an entry is of these."""
+        of_kind = self.kind in ("*", entry["kind"])
+        return of_kind and all(each.holds(entry) for each in self.where)
+
+    def shown(self, entry: Entry) -> list[Json]:
+        """Return what is compared of an entry; a path that leads nowhere is None."""
+        if self.show == ("*",):
+            return [{key: entry[key] for key in entry if key != "run"}]
+        found = (value_at(entry, each) for each in self.show)
+        return [None if each is NOTHING else each for each in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """What is compared of one lane, and where in the trace each entry stands."""
+
+    entries: list[Json]
+    places: list[int]
+
+    def among(self, other: Lane) -> Lane:
+        """Return only the entries that another lane has, too, as often as it does."""
+        left = Counter(map(json.dumps, other.entries))
+        found = Lane([], [])
+        for entry, place in zip(self.entries, self.places, strict=True):
+            text = json.dumps(entry)
+            if left[text]:
+                left[text] -= 1
+                found.entries.append(entry)
+                found.places.append(place)
+        return found
+
+
+class Projection(BaseModel):
+    """What of a trace has to agree; ``lanes`` are the values that split it.
+
+    Order counts within a lane alone, so a lane holds what depends on one another. An
+    entry that has no value for a lane (a model is asked for all who listen) stands in
+    each of them, or in one of its own where there is none. Of ``shared`` lanes only
+    those count that both sides have: the others are what another clause is about.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    of: tuple[str, ...]
+    lanes: str = "run"
+    how: How = "equal"
+    shared: bool = False
+
+    @field_validator("of")
+    @classmethod
+    def _can_be_read(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        for each in given:
+            EntryPattern.read(each)
+        return given
+
+    @cached_property
+    def patterns(self) -> tuple[EntryPattern, ...]:
+        """What is compared, read once."""
+        return tuple(map(EntryPattern.read, self.of))
+
+    def lanes_of(self, entries: Sequence[Entry]) -> Mapping[Key, Lane]:
+        """Return each lane of a trace, by the values that say which it is."""
+        taken = list(self._taken(entries))
+        keys = dict.fromkeys(key for _, key, _ in taken if NOTHING not in key)
+        lanes = {key: Lane([], []) for key in keys}
+        for place, key, shown in taken:
+            for lane in _matching(lanes, key):
+                lane.entries.append(shown)
+                lane.places.append(place)
+        return {
+            tuple("" if each is NOTHING else each for each in key): self._compared(lane)
+            for key, lane in lanes.items()
+        }
+
+    def sides(self, left: Lane, right: Lane) -> tuple[Lane, Lane]:
+        """Return what is compared of the two sides of a lane."""
+        if self.how == "order":
+            return left.among(right), right.among(left)
+        return left, right
+
+    def _taken(self, entries: Sequence[Entry]) -> Iterator[tuple[int, Key, Json]]:
+        names, several = self.lanes.split(), len(self.patterns) > 1
+        for place, entry in enumerate(entries):
+            for each in self.patterns:
+                if each.takes(entry):
+                    found = (value_at(entry, each.lanes.get(x, x)) for x in names)
+                    key = tuple(x if x is NOTHING else text_of(x) for x in found)
+                    shown = each.shown(entry)
+                    head: list[Json] = [entry["kind"]] if several or not shown else []
+                    yield place, key, [*head, *shown]
+                    break
+
+    def _compared(self, lane: Lane) -> Lane:
+        entries, places = lane.entries, lane.places
+        if self.how in ("bag", "set"):
+            texts = [json.dumps(each) for each in entries]
+            order = sorted(range(len(texts)), key=texts.__getitem__)
+            if self.how == "set":
+                order = [at for at in order if texts.index(texts[at]) == at]
+            return Lane([entries[at] for at in order], [places[at] for at in order])
+        if self.how == "first":
+            return Lane(entries[:1], places[:1])
+        return lane
+
+
+def _matching(lanes: dict[Key, Lane], key: Key) -> Sequence[Lane]:
+    """Return the lanes that an entry stands in."""
+    if key in lanes:
+        return [lanes[key]]
+    found = [
+        lane
+        for each, lane in lanes.items()
+        if all(b in (NOTHING, a) for a, b in zip(each, key, strict=True))
+    ]
+    return found or [lanes.setdefault(key, Lane([], []))]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneDifference:
+    """The first difference in a lane: where in it, both values, and where it was seen.
+
+    ``place`` is that of the entry in the trace on the right, None if it is not there.
+    ``at`` is the earlier of the places that the entry has in both: what differs behind
+    the first difference of a world may be its consequence.
+    """
+
+    path: str
+    left: Json
+    right: Json
+    place: int | None
+    at: int
+
+
+def lane_difference(left: Lane, right: Lane) -> LaneDifference | None:
+    """Return how two sides of a lane differ first, None if they do not."""
+    found = difference(left.entries, right.entries)
+    if found is None:
+        return None
+    path, one, other = found
+    number = int(path[1:].partition("]")[0]) if path.startswith("[") else 0
+    places = [each.places[number : number + 1] for each in (left, right)]
+    at = min((each[0] for each in places if each), default=0)
+    return LaneDifference(path, one, other, (*places[1], None)[0], at)
+
+
+def in_worlds(conditions: Iterable[str], scenario: Mapping[str, Any]) -> bool:
+    """Tell whether a scenario, as JSON, is one of the worlds that conditions name.
+
+    A condition is a path, or several with ``|`` between, where there is something or
+    what its value is (``turns.before.do=remove``). Lists on the way are searched, ``*``
+    is any key, and an exclamation mark in front denies it.
+    """
+    return all(_holds(each, scenario) for each in conditions)
+
+
+def _holds(condition: str, scenario: Mapping[str, Any]) -> bool:
+    asked = condition.removeprefix("!")
+    paths, sign, values = asked.partition("=")
+    found = [
+        x for path in paths.split("|") for x in _values_at(scenario, path.split("."))
+    ]
+    if sign:
+        there = any(text_of(each) in values.split("|") for each in found)
+    else:
+        there = any(each not in (None, [], {}, False, "") for each in found)
+    return there is not condition.startswith("!")
+
+
+def _values_at(value: object, path: Sequence[str]) -> Iterator[object]:
+    """Yield all values at a path, through every list on the way; ``*`` is any key."""
+    if is_list(value):
+        for each in value:
+            yield from _values_at(each, path)
+    elif not path:
+        yield value
+    elif is_mapping(value):
+        for key in value if path[0] == "*" else (path[0],):
+            if key in value:
+                yield from _values_at(value[key], path[1:])
