@@ -1,72 +1,148 @@
-"""Records of what the code does: when two are equal, and what is not a record."""
+"""The net: what of two records differs, what may, and what is no record."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from tools.house import lines
-from tools.net import Checkout, _stable, main, public_names
+from tools.net import NET, Change, main, parts, reasons
+
+LANGCHAIN = {
+    "exit code": "0",
+    "MSG-008": "fail known | messages.extra of model_request | 1a2b3c4d",
+    "ORD-001": "pass",
+}
+EXPLAINED = '[[explained]]\nwhat = "{}"\nwhy = "it is meant"\n'
 
 
-def recorded(folder: Path, **texts: str) -> Path:
-    folder.mkdir()
-    for name, text in texts.items():
-        (folder / f"{name}.txt").write_text(text, "utf-8")
-    return folder
+@pytest.fixture
+def compared(tmp_path, capsys):
+    """Compare LANGCHAIN as it was with what it is; return the lines and the code."""
+
+    def compare(now: dict[str, str], *options: str, explained: str = ""):
+        for side, facts in (("old", LANGCHAIN), ("new", now)):
+            (tmp_path / side).mkdir()
+            text = json.dumps(facts)
+            (tmp_path / side / "door-langchain.json").write_text(text, "utf-8")
+        if explained:
+            why = EXPLAINED.format(explained)
+            (tmp_path / "old/explained.toml").write_text(why, "utf-8")
+        sides = ("--net", str(tmp_path / "old"), "--new", str(tmp_path / "new"))
+        code: object = 0
+        try:
+            main(["compare", *sides, *options])
+        except SystemExit as ended:
+            code = ended.code
+        return capsys.readouterr().out.splitlines(), code
+
+    return compare
 
 
-def test_equal_records_are_equal(tmp_path, capsys) -> None:
-    old, new = (recorded(tmp_path / each, help="a\n") for each in ("old", "new"))
+def test_equal_nets_are_equal(compared) -> None:
+    shown, code = compared(LANGCHAIN)
 
-    main(["compare", str(old), str(new)])
-    assert capsys.readouterr().out == "equal   help.txt\n"
-
-
-def test_a_line_that_differs_is_shown_and_leaves_with_1(tmp_path, capsys) -> None:
-    old = recorded(tmp_path / "old", help="a\nb\n", names="x\n")
-    new = recorded(tmp_path / "new", help="a\nc\n", names="x\n")
-
-    with pytest.raises(SystemExit, match="1"):
-        main(["compare", str(old), str(new)])
-    shown = capsys.readouterr().out.splitlines()
-    assert [shown[0], shown[-1]] == ["DIFFERS help.txt", "equal   names.txt"]
-    assert {"    -b", "    +c"} <= set(shown)
+    assert shown == ["3 facts: 0 differ without a reason, 0 unused"]
+    assert code == 0
 
 
 @pytest.mark.parametrize(
-    ("new", "told"), [({}, "is missing: record it"), (None, "no records in")]
+    ("now", "told"),
+    [
+        ({"ORD-001": "fail | x | 1"}, "changed  {}ORD-001: was pass, is fail | x | 1"),
+        ({"ORD-001": None}, "lost     {}ORD-001: was pass"),
+        ({"ORD-002": "pass"}, "gained   {}ORD-002: is pass"),
+        ({"exit code": "1"}, "changed  {}exit code: was 0, is 1"),
+    ],
 )
-def test_what_is_not_recorded_is_a_mistake(tmp_path, capsys, new, told) -> None:
-    old = recorded(tmp_path / "old", **({} if new is None else {"help": "a\n"}))
-    other = recorded(tmp_path / "new")
+def test_what_changed_is_gone_or_is_new_differs(compared, now, told) -> None:
+    facts = {k: v for k, v in {**LANGCHAIN, **now}.items() if v is not None}
+    shown, code = compared(facts)
+
+    assert shown[0] == told.format("door-langchain: ")
+    assert shown[1:] == ["3 facts: 1 differ without a reason, 0 unused"]
+    assert code == 1
+
+
+@pytest.mark.parametrize(("options", "ended"), [((), 0), (("--signs",), 1)])
+def test_what_another_world_shows_is_told_and_counts_when_asked(
+    compared, options, ended
+) -> None:
+    by = "fail known | messages.extra of model_request | 55667788"
+    shown, code = compared({**LANGCHAIN, "MSG-008": by}, *options)
+
+    assert shown[0].startswith("by other door-langchain: MSG-008: was fail known | ")
+    assert code == ended
+
+
+def test_a_failure_that_is_no_longer_known_differs(compared) -> None:
+    assert compared({**LANGCHAIN, "MSG-008": "fail | messages | 1"})[1] == 1
+
+
+def test_a_difference_with_a_reason_is_told_with_it(compared) -> None:
+    explained = "door-langchain: ORD-*"
+    shown, code = compared({**LANGCHAIN, "ORD-001": "blocked"}, explained=explained)
+
+    assert shown[0].endswith("was pass, is blocked (meant: it is meant)")
+    assert code == 0
+
+
+@pytest.mark.parametrize("what", ["door-langchain: ORD-*", "door-lang: ORD-001"])
+def test_a_reason_that_nothing_needs_is_a_mistake(compared, what) -> None:
+    shown, code = compared(LANGCHAIN, explained=what)
+
+    assert shown[0].startswith(f"unused   {what!r} in explained.toml")
+    assert code == 1
+
+
+def test_a_part_that_is_not_asked_for_is_not_compared(compared) -> None:
+    shown, code = compared({}, "--only", "rows", explained="door-langchain: ORD-001")
+
+    assert (shown, code) == ([], 2)  # of rows nothing is recorded
+
+
+@pytest.mark.parametrize(
+    "text", ['[[explained]]\nwhat = "rows: *"\n', '[[meant]]\nwhat = "x"\nwhy = "y"\n']
+)
+def test_a_reason_says_what_and_why(tmp_path, capsys, text) -> None:
+    (tmp_path / "explained.toml").write_text(text, "utf-8")
 
     with pytest.raises(SystemExit, match="2"):
-        main(["compare", str(old), str(other)])
-    assert told in capsys.readouterr().err
+        main(["compare", "--net", str(tmp_path), "--new", str(tmp_path)])
+    assert "has a 'what' and a 'why'" in capsys.readouterr().err
 
 
-def test_an_unknown_probe_is_a_mistake_that_names_the_known(tmp_path, capsys) -> None:
+def test_an_unknown_part_is_a_mistake_that_names_the_known(tmp_path, capsys) -> None:
     with pytest.raises(SystemExit, match="2"):
-        main(["record", str(tmp_path / "out"), "--only", "helps"])
-    assert "no probe 'helps'; there are names, help" in capsys.readouterr().err
+        main(["record", "--net", str(tmp_path / "out"), "--only", "row"])
+    assert "no part 'row'; there are rows, mutants," in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
-def test_a_record_of_public_names_has_their_signatures(tmp_path) -> None:
-    here = Checkout(Path(__file__).parents[1], Path(sys.executable))
+def test_what_is_recorded_is_compared_with_what_is_judged(tmp_path, capsys) -> None:
+    asked = ("--net", str(tmp_path), "--only", "store-MemoryStore")
+    with pytest.raises(SystemExit, match="0"):
+        main(["record", *asked])
+    path = tmp_path / "store-MemoryStore.json"
+    recorded = path.read_text("utf-8")
+    path.write_text(recorded.replace('"STO-001": "pass"', '"STO-001": "fail"'), "utf-8")
 
-    text = public_names(here, tmp_path)
-    assert "refengine.Agent.resume (self, checkpoint: str," in text
-    assert text.endswith("exit code 0\n")
+    with pytest.raises(SystemExit, match="1"):
+        main(["compare", *asked])
+    changed = Change("store-MemoryStore: STO-001", "fail", "pass")
+    assert str(changed) in capsys.readouterr().out
 
 
-def test_what_differs_from_run_to_run_is_left_out(tmp_path) -> None:
-    report = tmp_path / "report.json"
-    report.write_text(json.dumps({"took": 1.5, "each": [{"started": "now", "got": 1}]}))
+def test_what_is_recorded_in_the_repository_is_of_parts_and_in_their_form() -> None:
+    known = parts()
 
-    assert json.loads(_stable(report)) == {"each": [{"got": 1}]}
+    assert reasons(NET) is not None
+    for file in NET.glob("*.json"):
+        text = file.read_text("utf-8")
+        facts = json.loads(text)
+        assert file.stem in known
+        assert text == json.dumps(facts, indent=0, sort_keys=True) + "\n"
+        assert str(Path.home()) not in text
 
 
 def test_the_house_is_counted_whole() -> None:
