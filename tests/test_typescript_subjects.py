@@ -19,6 +19,8 @@ from tests.go_support import HI, Mistakes, corpus, mistaken
 from tests.neighbours import names_of_ours, worlds_of_neighbours
 from tests.node_support import needs_node
 
+pytestmark = pytest.mark.usefixtures("driver_traffic")
+
 RIGHT = "export const subject = () => ({ wrapGenerate: (o: any) => o.doGenerate() });\n"
 
 
