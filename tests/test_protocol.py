@@ -10,7 +10,7 @@ import pytest
 
 from compat import drivers
 from compat.drivers import saying
-from compat.drivers.flow import failures
+from compat.drivers.flow import serving
 from compat.drivers.remote import RemoteEngine
 from refengine.testing.clock import run
 from refengine.testing.scenario_files import read_scenario
@@ -138,7 +138,7 @@ def test_the_page_lists_each_kind_of_errors_of_a_flow() -> None:
     source = Path(drivers.__file__).parent / "go" / "adk" / "kinds.go"
     said = re.findall(r'", "(\w+)"\},$', source.read_text("utf-8"), re.MULTILINE)
 
-    assert set(re.findall(r"`(\w+)`", listed)) == {*said, *failures.KINDS}
+    assert set(re.findall(r"`(\w+)`", listed)) == {*said, *serving.FLOW_KINDS}
 
 
 def test_the_session_of_the_page_goes_as_it_shows() -> None:

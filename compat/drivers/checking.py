@@ -138,7 +138,7 @@ def _errors(trace: Trace) -> Iterator[str]:
     for each in trace.of("event", "build_error", "run_end", "effect"):
         error: Any = each.data.get("error")
         if error:
-            yield str(error["text"] if isinstance(error, Mapping) else error)
+            yield str(error if isinstance(error, str) else error["text"])
 
 
 def _no_method(command: Sequence[str], patience: float) -> FunctionChecked:

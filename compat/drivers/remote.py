@@ -10,11 +10,11 @@ was seen by the world itself.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from compat.drivers.calls import Calls
-from compat.drivers.connection import PATIENCE, DriverProcess, Params
+from compat.drivers.connection import PATIENCE, DriverProcess
 from compat.drivers.kept import Command, KeptDriver
 from compat.drivers.running import RemoteRun
 from compat.drivers.state import AgentState
@@ -69,7 +69,7 @@ class RemoteAgent:
     def __init__(self, driver: DriverProcess, config: ChatModelAgentConfig) -> None:
         self._driver = driver
         self._config = config
-        self._state = AgentState(driver, driver.add(self), config)
+        self._state = AgentState(driver, config)
         self._calls = Calls(self._state)
 
     def door(self) -> EngineAgent:
@@ -80,16 +80,12 @@ class RemoteAgent:
 
     async def build(self) -> None:
         """Build it in the driver."""
-        await self.ask("build", {"config": self._described()})
+        await self.ask("build", config=self._described())
 
-    async def ask(self, method: str, params: Mapping[str, object]) -> Any:  # noqa: ANN401  # any JSON
+    async def ask(self, method: str, **params: object) -> Any:  # noqa: ANN401  # any JSON
         """Return what the driver says of this agent, while no run of it goes on."""
-        self._driver.attach()
-        try:
-            asked = {"agent": self._state.number, **params}
-            return await self._driver.call(method, asked, self._state)
-        finally:
-            self._driver.detach()
+        with self._state.attached():
+            return await self._state.call(method, **params)
 
     def _start(
         self, messages: Sequence[Message], stream: bool, options: Options
@@ -143,19 +139,3 @@ class RemoteAgent:
             for kind, make in kinds.items()
             if make is not None
         }
-
-    # What a driver calls
-
-    def served(self, method: str, params: Params) -> Coroutine[Any, Any, object]:
-        """Return what answers a call."""
-        return self._calls.served(method, params)
-
-    def notified(self, method: str, params: Params) -> None:
-        """Take an event; of a run that was left, nobody wants one."""
-        run = self._state.runs.get(params["run"])
-        if method == "event" and run is not None and not run.is_over:
-            run.tell(params)
-
-    def error_data(self, error: BaseException) -> Mapping[str, object]:
-        """Return what travels of an exception."""
-        return self._state.errors.tell(error)

@@ -107,16 +107,17 @@ async def pulled_events(
 
         async def pulled() -> Mapping[str, Any]:
             try:
-                return await calls.call("pull", **run)
+                piece: Mapping[str, Any] = await calls.call("pull", **run)
             except EngineFailedError:  # it may crash behind an error: that is first
                 if failed is None:
                     raise
                 return {"end": True}
+            return piece
 
         try:
             while not (piece := await pulled()).get("end"):
                 if "error" in piece:
-                    failed = failed or calls.failure(piece["error"])
+                    failed = failed or calls.error_read(piece["error"])
                 else:
                     yield from_json(Event, piece["event"])
             ended = True
