@@ -145,7 +145,9 @@ class Traffic:
         self.wrong += broken(schema, value, at)
 
 
-def checked(frames: Iterable[Frame], methods: Methods = METHODS) -> set[tuple[str, str]]:
+def checked(
+    frames: Iterable[Frame], methods: Methods = METHODS
+) -> set[tuple[str, str]]:
     """Hold each frame against the schema; return which methods were replied to."""
     traffic = Traffic(methods)
     for by, frame in frames:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from compat.drivers.checking import check_driver
-from compat.drivers.kept import KeptDriver
+from compat.drivers.connection import KeptDriver
 from compat.drivers.loops import typescript_loop
 from compat.drivers.node_building import OWN_PACKAGES, TSC, NodeDriver
-from compat.drivers.opening import DriverDialectError, opened
+from compat.drivers.remote import DriverDialectError, opened
 from compat.drivers.skeleton import PYTHON
 from compat.engines.dialect_loading import load_dialect_engine
 from compat.engines.stream_loop.playing import play_loop

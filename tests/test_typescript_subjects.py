@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from compat.drivers.node_subjects import script_subject
-from compat.drivers.subjects import SubjectMistakeError
+from compat.drivers.node_building import script_subject
+from compat.drivers.saying import SubjectMistakeError
 from compat.migration.checking import Checked, check_all, code_of, corpus_of
 from compat.migration.judging import Terms
 from compat.migration.refs import SubjectRef, parse_ref

@@ -17,9 +17,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
-from compat.drivers.connection import DriverCallError, DriverProcess
-from compat.drivers.kept import KeptDriver
-from compat.drivers.opening import REACT, opened
+from compat.drivers.connection import DriverCallError, DriverProcess, KeptDriver
+from compat.drivers.remote import REACT, opened
 from compat.engines.callbacks.playing import play_callbacks
 from compat.engines.callbacks.scenario import CallbacksScenario
 from compat.engines.stream_loop.playing import play_loop

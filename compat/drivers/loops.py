@@ -21,8 +21,7 @@ from compat.dialects.stream_loop.errors import (
 )
 from compat.dialects.stream_loop.parts import Part
 from compat.drivers.agents import DialectAgent, call_read
-from compat.drivers.connection import DriverProcess, Params
-from compat.drivers.kept import KeptDriver
+from compat.drivers.connection import DriverProcess, KeptDriver, Params
 from compat.drivers.node_building import own_driver
 from compat.drivers.values import Wire, message_read, message_told, plain
 from compat.engines.stream_loop.doors import LoopCall

@@ -14,12 +14,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from compat.drivers.calls import Calls
-from compat.drivers.connection import PATIENCE, DriverProcess
-from compat.drivers.kept import Command, KeptDriver
+from compat.drivers.connection import PATIENCE, Command, DriverProcess, KeptDriver
+from compat.drivers.flow.engine import RemoteFlowEngine
+from compat.drivers.loops import RemoteStreamLoop
 from compat.drivers.running import RemoteRun
+from compat.drivers.sessions import RemoteCallbacks
 from compat.drivers.state import AgentState
 from compat.engines.capabilities import refuse_undeclared
 from refengine.agent import ChatModelAgentConfig
+from refengine.errors import RefengineError
 from refengine.hooks import hooks_of
 from refengine.messages import Message
 from refengine.plan import OnNotice
@@ -139,3 +142,37 @@ class RemoteAgent:
             for kind, make in kinds.items()
             if make is not None
         }
+
+
+REACT: Final = "react"
+SPOKEN: Final = (REACT, "stream-loop", "flow", "callbacks")
+"""The dialects that drivers may speak."""
+
+
+class DriverDialectError(RefengineError):
+    """A driver speaks a dialect that there is no door to."""
+
+    def __init__(self, dialect: str) -> None:
+        self.dialect = dialect
+        super().__init__(
+            f"the driver says that its dialect is {dialect!r}: there are only"
+            f" {', '.join(SPOKEN)}"
+        )
+
+
+def opened(name: str, driver: KeptDriver, profile: str | None = None) -> Any:  # noqa: ANN401  # each dialect has a door of its own
+    """Return the door to a driver, under a profile of its dialect if one is asked for.
+
+    Raises DriverDialectError, or UnknownProfileError for a dialect's profile.
+    """
+    match driver.about.get("dialect", REACT):
+        case "react":
+            return RemoteEngine(name, driver)
+        case "stream-loop":
+            return RemoteStreamLoop(name, driver, profile)
+        case "flow":
+            return RemoteFlowEngine(name, driver, profile)
+        case "callbacks":
+            return RemoteCallbacks(name, driver, profile)
+        case other:
+            raise DriverDialectError(other)

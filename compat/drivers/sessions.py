@@ -35,8 +35,7 @@ from compat.dialects.callbacks import (
 )
 from compat.dialects.callbacks.errors import CallbackWarning
 from compat.drivers.agents import DialectAgent, call_read
-from compat.drivers.connection import DriverProcess, Params
-from compat.drivers.kept import KeptDriver
+from compat.drivers.connection import DriverProcess, KeptDriver, Params
 from compat.drivers.node_building import own_driver
 from compat.drivers.values import Wire, message_read, plain
 from compat.engines.callbacks.world import CallbacksWorld

@@ -18,14 +18,16 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from compat.drivers.agents import Served
-from compat.drivers.connection import DriverProcess, Params
-from compat.drivers.kept import KeptDriver
+from compat.drivers.connection import DriverProcess, KeptDriver, Params
 from compat.drivers.remote import RemoteAgent, RemoteEngine
-from compat.drivers.saying import EngineFailedError, name_of_subjects
+from compat.drivers.saying import (
+    EngineFailedError,
+    SubjectMistakeError,
+    name_of_subjects,
+)
 from compat.drivers.state import AgentState
 from compat.engines.capabilities import refuse_undeclared
 from refengine.agent import ChatModelAgentConfig
-from refengine.errors import RefengineError
 from refengine.plan import OnNotice
 from refengine.testing.doors import EngineAgent
 from refengine.testing.tool_runs import calling
@@ -38,14 +40,6 @@ OBSERVED: Final = frozenset(
     ("tool_start", "tool_end", "tool_error", "tool_chunk", "stream_close")
 )
 """What a driver may tell of a run of a subject's own tool."""
-
-
-class SubjectMistakeError(RefengineError):
-    """A user's extensions cannot be loaded, or are none; ``kind`` says which it is."""
-
-    def __init__(self, kind: str, text: str) -> None:
-        self.kind = kind
-        super().__init__(text)
 
 
 @dataclass(frozen=True, slots=True)

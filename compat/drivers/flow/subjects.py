@@ -30,23 +30,16 @@ from compat.dialects.playing.flow_world import (
     FlowWorldModel,
     as_flow,
 )
-from compat.drivers.connection import DriverProcess, Params
-from compat.drivers.flow.opened import pulled_events
+from compat.drivers.connection import DriverProcess, KeptDriver, Params
+from compat.drivers.flow.engine import pulled_events
 from compat.drivers.flow.serving import (
     FlowCalls,
     piece_told,
     request_read,
     said_by_flow_engine,
 )
-from compat.drivers.kept import KeptDriver
-from compat.drivers.saying import EngineFailedError, of_subject
-from compat.drivers.subjects import (
-    MISTAKES,
-    LoadedFrom,
-    SubjectCalls,
-    SubjectMistakeError,
-    SubjectWatch,
-)
+from compat.drivers.saying import EngineFailedError, SubjectMistakeError, of_subject
+from compat.drivers.subjects import MISTAKES, LoadedFrom, SubjectCalls, SubjectWatch
 from refengine.messages import Json, Message
 from refengine.testing.clock import run_on
 from refengine.testing.flows.events import USER, FlowEvent, StoredSession, by_scope
