@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
@@ -77,3 +78,15 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, OLD)
+
+
+@pytest.fixture
+def driver_traffic() -> Iterator[set[tuple[str, str]]]:
+    """Hold what drivers are told and say against the published schema.
+
+    It is a set of who called what, as far as that was answered.
+    """
+    from tests.driver_traffic import watched  # noqa: PLC0415  # few tests have drivers
+
+    with watched() as seen:
+        yield seen

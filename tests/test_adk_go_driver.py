@@ -8,7 +8,6 @@ import shutil
 import pytest
 
 from compat.dialects.flow.profile import flow_profile
-from compat.drivers.dialect_frames import DIALECT_METHODS
 from compat.engines.flow.capabilities import FLOW_CAPABILITIES
 from compat.engines.flow.comparing import comparable_flow
 from compat.engines.flow.loading import load_flow_engine
@@ -16,11 +15,13 @@ from compat.engines.flow.operations import CALLBACKS, OF_HOOK
 from compat.engines.flow.playing import play_flow
 from compat.engines.flow.reference import FlowDialect
 from compat.engines.flow.scenario import FlowScenario
-from tests.driver_traffic import checked, recorded
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("go") is None, reason="without Go no driver in Go is built"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        shutil.which("go") is None, reason="without Go no driver in Go is built"
+    ),
+    pytest.mark.usefixtures("driver_traffic"),
+]
 
 WORLD = {
     "agent": {
@@ -49,7 +50,9 @@ def read(world: object) -> FlowScenario:
     return FlowScenario.model_validate_json(json.dumps(world))
 
 
-def test_adk_go_does_as_the_reference_does_under_its_profile() -> None:
+def test_adk_go_does_as_the_reference_does_under_its_profile(
+    driver_traffic: set[tuple[str, str]],
+) -> None:
     engine, scenario = load_flow_engine("adk-go@0.5.0"), read(WORLD)
 
     theirs = comparable_flow(play_flow(scenario, engine), scenario)
@@ -57,6 +60,7 @@ def test_adk_go_does_as_the_reference_does_under_its_profile() -> None:
 
     assert theirs == ours
     assert len(ours) > 60
+    assert ("driver", "hook") in driver_traffic
 
 
 def test_what_is_linked_is_what_the_name_says() -> None:
@@ -81,10 +85,3 @@ def test_another_profile_can_be_asked_for() -> None:
     engine = load_flow_engine("adk-go@0.5.0", "adk-go-2")
 
     assert engine.profile == flow_profile("adk-go-2")
-
-
-def test_all_that_goes_to_adk_go_and_back_keeps_to_the_schema() -> None:
-    with recorded() as frames:
-        play_flow(read(WORLD), load_flow_engine("adk-go@0.5.0"))
-
-    assert ("driver", "hook") in checked(frames, DIALECT_METHODS["flow"])

@@ -13,6 +13,8 @@ from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
 from tests.go_support import HI, assert_told, corpus, mistaken, needs_go
 
+pytestmark = pytest.mark.usefixtures("driver_traffic")
+
 AGENT = """package p
 
 import (

@@ -15,10 +15,9 @@ from refengine.testing.doors import ReferenceEngine
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.session import play
 from refengine.testing.trace import Trace
-from tests.driver_traffic import checked, recorded
 from tests.node_support import needs_node
 
-pytestmark = needs_node
+pytestmark = [needs_node, pytest.mark.usefixtures("driver_traffic")]
 
 
 def world(**more: object) -> dict[str, object]:
@@ -48,16 +47,17 @@ VERSIONS = pytest.mark.parametrize("version", ["4", "5"])
 
 
 @VERSIONS
-def test_it_does_as_the_reference_does_under_its_profile(version: str) -> None:
+def test_it_does_as_the_reference_does_under_its_profile(
+    version: str, driver_traffic: set[tuple[str, str]]
+) -> None:
     scenario = read_scenario(world())
-    with recorded() as frames:
-        theirs = run(play(scenario, load_engine(f"ai-sdk@{version}").engine))
+    theirs = run(play(scenario, load_engine(f"ai-sdk@{version}").engine))
     ours = run(play(scenario, ReferenceEngine(profile(f"ai-sdk-{version}"))))
 
     for events in (False, True):
         assert seen(theirs, events=events) == seen(ours, events=events)
     assert len(list(ours)) > 20
-    assert {name for _, name in checked(frames)} >= {"build", "hook", "next", "tool"}
+    assert {name for _, name in driver_traffic} >= {"build", "hook", "next", "tool"}
 
 
 @pytest.mark.parametrize(("version", "undeclared"), [("4", 31), ("5", 30)])

@@ -25,17 +25,15 @@ import pytest
 from distributed import Client
 
 from compat.cluster import opened as cluster
-from compat.cluster.address import (
-    ClusterAddressError,
-    LocalWorkers,
-    RunningScheduler,
-    cluster_address,
-)
 from compat.cluster.opened import (
+    ClusterAddressError,
     DaskSpread,
+    LocalWorkers,
     LostUnitError,
     OtherVersionError,
+    RunningScheduler,
     UnreachableSchedulerError,
+    cluster_address,
     opened,
 )
 from compat.cluster.units import KINDS, own_version, packed, run_unit

@@ -45,6 +45,7 @@ def built_with_tsc(folder: Path) -> list[str]:
     return [node, str(folder / "driver.js")]
 
 
+pytestmark = pytest.mark.usefixtures("driver_traffic")
 HANDLER = {
     "before_model": [{"op": "append", "msg": "user:more"}],
     "wrap_invokable": {"prefix_result": "1>"},

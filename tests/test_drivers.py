@@ -14,7 +14,7 @@ from compat.drivers.histories import SeenHistory
 from compat.drivers.node_building import find_node
 from compat.drivers.remote import RemoteEngine
 from compat.drivers.skeleton import PYTHON
-from compat.drivers.texts import decoded, encoded
+from compat.drivers.values import decoded, encoded
 from compat.engines.load_errors import NotInstalledError
 from compat.engines.loading import load_engine
 from compat.process import BadFrameError, ChildDiedError

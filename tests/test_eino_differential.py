@@ -18,6 +18,7 @@ from tools.differential.searching import Differential, Unexplained
 with_go = pytest.mark.skipif(
     shutil.which("go") is None, reason="without Go no driver in Go is built"
 )
+pytestmark = pytest.mark.usefixtures("driver_traffic")
 HERE = Path(differential.__file__).parent
 VERSION = "eino@0.9.13"
 CHUNKS = {"kind": "streamable", "chunks": ["a", "b"], "chunk_ms": 1}

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from compat.drivers.frames import METHODS
 from compat.engines.capabilities import CAPABILITIES
 from compat.engines.loading import load_engine
 from property_tests.inferring import infer
@@ -15,11 +14,14 @@ from refengine.testing.doors import ReferenceEngine
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.session import play
 from refengine.testing.trace import Trace
-from tests.driver_traffic import checked, recorded
+from tests.driver_traffic import METHODS
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("go") is None, reason="without Go no driver in Go is built"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        shutil.which("go") is None, reason="without Go no driver in Go is built"
+    ),
+    pytest.mark.usefixtures("driver_traffic"),
+]
 
 
 def handler(number: int) -> dict[str, object]:
@@ -102,7 +104,9 @@ def test_what_is_linked_is_what_the_name_says() -> None:
     assert len(undeclared) == 8  # what is not declared is skipped: it is pinned
 
 
-def test_all_that_goes_to_eino_and_back_keeps_to_the_schema() -> None:
+def test_eino_is_asked_and_asks_by_every_method(
+    driver_traffic: set[tuple[str, str]],
+) -> None:
     scenario = read_scenario(
         {
             "agent": {
@@ -116,12 +120,12 @@ def test_all_that_goes_to_eino_and_back_keeps_to_the_schema() -> None:
         }
     )
 
-    with recorded() as frames:
-        run(play(scenario, load_engine("eino@0.9.13").engine))
+    run(play(scenario, load_engine("eino@0.9.13").engine))
 
     silent = {"abandon", "cancel", "close", "settle", "reset", "shutdown"}
     of_subjects = {"subject", "entered", "tool_run", "effect", "new_id", "now"}
-    assert {name for _, name in checked(frames)} >= set(METHODS) - silent - of_subjects
+    named = {name for _, name in driver_traffic}
+    assert named >= set(METHODS) - silent - of_subjects
 
 
 @pytest.mark.parametrize("version", ["0.7.17", "0.7.37", "0.8.13", "0.9.13"])

@@ -10,19 +10,32 @@ import pytest
 
 from compat import drivers
 from compat.drivers import saying
-from compat.drivers.dialect_frames import ALL, DIALECT_METHODS, SHARED
-from compat.drivers.flow import failures
-from compat.drivers.frame_schema import schema_text
-from compat.drivers.frames import METHODS, By
+from compat.drivers.flow import serving
 from compat.drivers.remote import RemoteEngine
 from refengine.testing.clock import run
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.session import play
-from tests.driver_traffic import Frame, checked, recorded
+from tests.driver_traffic import (
+    DIALECT_METHODS,
+    METHODS,
+    PARTS,
+    SCHEMA,
+    By,
+    Frame,
+    broken,
+    checked,
+    watched,
+)
 from tests.test_drivers import driver
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = (DOCS / "protocol.md").read_text("utf-8")
+SHARED = {
+    name: method
+    for name, method in DIALECT_METHODS["stream-loop"].items()
+    if DIALECT_METHODS["callbacks"].get(name) == method
+}
+"""What a stream loop and sessions have in common."""
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -35,10 +48,46 @@ def shown(block: str) -> list[Frame]:
     return [(sides[line[0]], json.loads(line[2:])) for line in block.splitlines()]
 
 
-def test_the_published_schema_is_that_of_the_frames() -> None:
-    published = (DOCS / "protocol.schema.json").read_text("utf-8")
+def test_the_schema_has_what_it_names_and_nothing_else() -> None:
+    text = json.dumps(SCHEMA)
 
-    assert published == schema_text()
+    named = set(re.findall(r'"#/\$defs/(\w+)"', text))
+
+    assert named | {"FailureTold"} == set(PARTS)
+
+
+def test_every_word_of_the_schema_is_one_that_traffic_is_held_against() -> None:
+    for name, part in PARTS.items():
+        assert [*broken(part, {"no such field": 1}, name)] != []
+        for field, said in part["properties"].items():
+            list(broken(said, None, f"{name}.{field}"))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "wrong"),
+    [
+        ("agent", "1", ["build.agent: '1' is of no type integer"]),
+        ("agent", True, ["build.agent: True is of no type integer"]),
+        ("config", None, ["build.config: None is of no type object"]),
+        ("dialect", "flow", ["build.dialect: 'flow' is none of ['stream-loop']"]),
+        ("more", 1, ["build: nobody knows more"]),
+    ],
+)
+def test_a_frame_that_breaks_the_schema_is_named(
+    field: str, value: object, wrong: list[str]
+) -> None:
+    config = {
+        "form": "own",
+        "instruction": "",
+        "tools": [{"tool": 1, "name": "t", "description": ""}],
+        "limits": {"tool_seconds": 0.5},
+        "next_prompt": None,
+    }
+    params = {"agent": 1, "dialect": "stream-loop", "config": config}
+    said = DIALECT_METHODS["stream-loop"]["build"]["params"]
+
+    assert [*broken(said, params, "build")] == []
+    assert [*broken(said, {**params, field: value}, "build")] == wrong
 
 
 def test_the_page_shows_a_call_and_a_reply_of_every_method() -> None:
@@ -54,8 +103,7 @@ def test_the_page_shows_what_each_dialect_has_of_its_own(dialect: str) -> None:
 
     seen = {name for _, name in checked(frames, methods)}
 
-    own = {name for name, each in methods.items() if SHARED.get(name) is not each}
-    assert own <= seen
+    assert {name for name, each in methods.items() if SHARED.get(name) != each} <= seen
 
 
 def test_the_page_shows_what_all_dialects_have() -> None:
@@ -64,7 +112,7 @@ def test_the_page_shows_what_all_dialects_have() -> None:
 
     seen = {name for _, name in checked(frames, methods)}
 
-    assert set(SHARED) - set(ALL) <= seen
+    assert {name for name in SHARED if METHODS.get(name) != SHARED[name]} <= seen
 
 
 def test_the_page_says_of_every_method_what_it_is_for() -> None:
@@ -90,7 +138,7 @@ def test_the_page_lists_each_kind_of_errors_of_a_flow() -> None:
     source = Path(drivers.__file__).parent / "go" / "adk" / "kinds.go"
     said = re.findall(r'", "(\w+)"\},$', source.read_text("utf-8"), re.MULTILINE)
 
-    assert set(re.findall(r"`(\w+)`", listed)) == {*said, *failures.KINDS}
+    assert set(re.findall(r"`(\w+)`", listed)) == {*said, *serving.FLOW_KINDS}
 
 
 def test_the_session_of_the_page_goes_as_it_shows() -> None:
@@ -111,7 +159,7 @@ def test_all_that_goes_to_a_driver_and_back_keeps_to_the_schema(tmp_path: Path) 
     }
     scenario = {"agent": agent, "model_script": ["assistant:[1:t({})]"], "runs": [{}]}
 
-    with recorded() as frames:
+    with watched() as seen:
         run(play(read_scenario(scenario), RemoteEngine("mine", lambda: command)))
 
-    assert {name for _, name in checked(frames)} >= {"run", "model", "tool", "settle"}
+    assert {name for _, name in seen} >= {"run", "model", "tool", "settle"}

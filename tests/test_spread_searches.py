@@ -15,8 +15,7 @@ from click.testing import CliRunner
 
 from compat.cluster import opened as cluster
 from compat.cluster import units
-from compat.cluster.address import LocalWorkers
-from compat.cluster.opened import DaskSpread
+from compat.cluster.opened import DaskSpread, LocalWorkers
 from compat.cluster.units import KINDS, own_version, packed, run_unit
 from compat.spreading import RefusedUnitError
 from tools import adapted, dialect_compat, flow_ports

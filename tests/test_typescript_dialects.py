@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from compat.drivers.checking import check_driver
-from compat.drivers.dialect_frames import DIALECT_METHODS
-from compat.drivers.kept import KeptDriver
+from compat.drivers.connection import KeptDriver
 from compat.drivers.loops import typescript_loop
 from compat.drivers.node_building import OWN_PACKAGES, TSC, NodeDriver
-from compat.drivers.opening import DriverDialectError, opened
+from compat.drivers.remote import DriverDialectError, opened
 from compat.drivers.skeleton import PYTHON
 from compat.engines.dialect_loading import load_dialect_engine
 from compat.engines.stream_loop.playing import play_loop
@@ -21,10 +20,11 @@ from compat.engines.stream_loop.scenario import LoopScenario
 from property_tests.dialects.deciding import WorldDecider
 from property_tests.dialects.dialects import dialect_named
 from refengine.testing.trace import first_divergence
-from tests.driver_traffic import checked, recorded
 from tests.node_support import needs_node
 from tests.test_drivers import driver
 from tools.pages.sketches import PAGE, written
+
+pytestmark = pytest.mark.usefixtures("driver_traffic")
 
 FOLDERS = {"stream-loop": "loop", "callbacks": "callbacks"}
 ENGINES = {"stream-loop": "typescript-loop", "callbacks": "typescript-callbacks"}
@@ -37,22 +37,23 @@ def command(folder: str, entry: str = "driver") -> list[str]:
 
 @needs_node
 @pytest.mark.parametrize("dialect", ENGINES)
-def test_it_keeps_every_clause_in_the_fixed_worlds(dialect: str) -> None:
+def test_it_keeps_every_clause_in_the_fixed_worlds(
+    dialect: str, driver_traffic: set[tuple[str, str]]
+) -> None:
     family = dialect_named(dialect)
     door = family.load(ENGINES[dialect], None)
     decider = WorldDecider(family, door, family.checks)
     decided: set[str] = set()
     failed: dict[str, object] = {}
 
-    with recorded() as frames:
-        for world in family.fixed():
-            found = decider.judge(world.scenario)
-            decided.update(found.decided)
-            failed |= {**found.failed, **found.errors}
+    for world in family.fixed():
+        found = decider.judge(world.scenario)
+        decided.update(found.decided)
+        failed |= {**found.failed, **found.errors}
 
     assert failed == {}
     assert decided == set(decider.applying)
-    seen = {name for _, name in checked(frames, DIALECT_METHODS[dialect])}
+    seen = {name for _, name in driver_traffic}
     assert seen >= {"build", "run", "model", "tool", "callback", "cancel", "abandon"}
 
 

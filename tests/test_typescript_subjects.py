@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from compat.drivers.node_subjects import script_subject
-from compat.drivers.subjects import SubjectMistakeError
+from compat.drivers.node_building import script_subject
+from compat.drivers.saying import SubjectMistakeError
 from compat.migration.checking import Checked, check_all, code_of, corpus_of
 from compat.migration.judging import Terms
 from compat.migration.refs import SubjectRef, parse_ref
@@ -18,6 +18,8 @@ from refengine.testing.scenario_files import read_scenario
 from tests.go_support import HI, Mistakes, corpus, mistaken
 from tests.neighbours import names_of_ours, worlds_of_neighbours
 from tests.node_support import needs_node
+
+pytestmark = pytest.mark.usefixtures("driver_traffic")
 
 RIGHT = "export const subject = () => ({ wrapGenerate: (o: any) => o.doGenerate() });\n"
 

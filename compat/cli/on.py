@@ -29,8 +29,12 @@ def spread_on(
     if on is None:
         yield None
         return
-    from compat.cluster.address import ClusterAddressError
-    from compat.cluster.opened import ClusterError, LostUnitError, opened
+    from compat.cluster.opened import (
+        ClusterAddressError,
+        ClusterError,
+        LostUnitError,
+        opened,
+    )
     from compat.spreading import RefusedUnitError
 
     wrong = ClusterAddressError, ClusterError, RefusedUnitError

@@ -10,7 +10,6 @@ from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
     Callable,
-    Coroutine,
     Mapping,
     Sequence,
 )
@@ -18,7 +17,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from compat.drivers.connection import Params, UnknownMethodError
+from compat.drivers.connection import Params
 from compat.drivers.state import AgentState
 from compat.drivers.values import Wire, chunk_read, chunk_told, message_told
 from refengine.awaiting import settled
@@ -81,18 +80,15 @@ class Calls:
         self._states: dict[int, ChatModelAgentState] = {}
         self._raised_with: dict[int, tuple[Exception, ToolCallInput]] = {}
         """By an error: it, and the input of the wrapper that raised it last."""
-        self._functions: Mapping[str, Callable[[Params], Coroutine[Any, Any, object]]]
-        self._functions = {
-            "model": self._model_called,
-            "tool": self._tool_called,
-            "hook": self._hook_called,
-            "struct": self._struct_called,
-            "factory": self._factory_called,
-            "endpoint": self._endpoint_called,
-            "unknown_tool": self._unknown_tool,
-            "pull": lambda params: self._held.pull(params["stream"]),
-            "close": lambda params: self._held.close(params["stream"]),
-        }
+        agent.serves(
+            model=self._model_called,
+            tool=self._tool_called,
+            hook=self._hook_called,
+            struct=self._struct_called,
+            factory=self._factory_called,
+            endpoint=self._endpoint_called,
+            unknown_tool=self._unknown_tool,
+        )
         self._hooks: Mapping[str, Callable[[Params, AsyncHook], Any]] = {
             "before_agent": self._before_agent,
             "before_model_rewrite_history": self._rewrite,
@@ -107,13 +103,6 @@ class Calls:
     def hook_names(self) -> list[list[str]]:
         """The hooks of each handler."""
         return [sorted(each) for each in self._handlers]
-
-    def served(self, method: str, params: Params) -> Coroutine[Any, Any, object]:
-        """Return what answers a call."""
-        function = self._functions.get(method)
-        if function is None:
-            return _unknown(method)
-        return function(params)
 
     # Model and tools
 
@@ -241,7 +230,7 @@ class Calls:
             got = await self._next(params["token"], told)
             if not streaming:
                 return self._held.read(got)
-            return self._agent.pulled(got["stream"], _chunk_of)
+            return self._agent.reader(got["stream"], _chunk_of)
 
         answer = await hook(ctx, request, inner)
         if isinstance(answer, Message):
@@ -249,8 +238,7 @@ class Calls:
         return {"stream": self._held.offer(answer, _chunk)}
 
     async def _next(self, token: int, told: Mapping[str, object]) -> Any:  # noqa: ANN401  # any JSON
-        asked = {"agent": self._agent.number, "token": token, **told}
-        return await self._agent.driver.call("next", asked, self._agent)
+        return await self._agent.call("next", token=token, **told)
 
     async def _into(  # a call, and what is handed on
         self,
@@ -273,7 +261,7 @@ class Calls:
         if "input" in got:  # others further in share what is handed on
             _leave(got["input"], given)
         if in_pieces:
-            return StreamToolCallResult(self._agent.pulled(got["stream"], _text_of))
+            return StreamToolCallResult(self._agent.reader(got["stream"], _text_of))
         return ToolCallResult(got["result"])
 
     def _result(self, got: ToolCallResult | StreamToolCallResult) -> dict[str, object]:
@@ -344,10 +332,6 @@ class Calls:
             self._raised_with[id(error)] = error, value
             raise
         return {**self._result(got), "input": _left_in(value)}
-
-
-async def _unknown(method: str) -> object:
-    raise UnknownMethodError(method)
 
 
 async def _blaming(

@@ -1,251 +1,68 @@
 """The self-test of a driver: each function of the protocol, in a small world.
 
-What a driver does not declare is not asked for, and said to be so. Nothing here asks
-whether an engine keeps the contract: that is ``refengine conform --engine-cmd``.
+The worlds are those of ``small_worlds.toml``. What a driver does not declare is not
+asked for, and said to be so. Nothing here asks whether an engine keeps the contract:
+that is ``refengine conform --engine-cmd``.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
-from compat.drivers.checked import FunctionChecked, judged, lacking
-from compat.drivers.checking_loops import LOOP_WORLDS
-from compat.drivers.checking_sessions import SESSION_WORLDS
-from compat.drivers.connection import DriverCallError, DriverProcess
-from compat.drivers.kept import KeptDriver
-from compat.drivers.opening import REACT, opened
-from compat.drivers.remote import RemoteEngine
+from compat.drivers.connection import DriverCallError, DriverProcess, KeptDriver
+from compat.drivers.remote import REACT, opened
+from compat.engines.callbacks.playing import play_callbacks
+from compat.engines.callbacks.scenario import CallbacksScenario
+from compat.engines.stream_loop.playing import play_loop
+from compat.engines.stream_loop.scenario import LoopScenario
 from refengine.errors import RefengineError
 from refengine.testing.clock import run
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.session import play
-from refengine.testing.trace import Observation, ObservationKind, Trace
+from refengine.testing.trace import Observation, Trace
+
+Found: TypeAlias = Literal["ok", "not declared", "FAILED"]
+Doc: TypeAlias = "Mapping[str, Any]"
 
 
 @dataclass(frozen=True, slots=True)
-class SmallWorld:
-    """A world that shows a function, and what its trace has to hold."""
+class FunctionChecked:
+    """What came of one function: ``why`` says what was wrong, or what it needs."""
 
     function: str
-    needs: tuple[str, ...]
-    agent: Mapping[str, object]
-    script: Sequence[str]
-    holds: Callable[[Trace], bool]
-    wanted: str
-    streams: bool = False
-
-    def check(self, engine: RemoteEngine) -> FunctionChecked:
-        """Play it, if the driver declares what it needs."""
-        missing = lacking(self.function, self.needs, engine.capabilities)
-        if missing is not None:
-            return missing
-        told: dict[str, object] = {
-            "agent": self.agent,
-            "model_script": self.script,
-            "runs": [{"input": ["user:hi"], "streaming": self.streams}],
-        }
-        trace = run(play(read_scenario(told), engine))
-        failed = [str(each.data["error"]) for each in trace.of("event") if _fails(each)]
-        failed += [str(each.data["error"]) for each in trace.of("build_error")]
-        return judged(self.function, self.holds(trace), self.wanted, failed)
+    found: Found
+    why: str = ""
 
 
-def _fails(entry: Observation) -> bool:
-    return entry.data.get("kind") == "error"
+def _played(doc: Doc, door: Any) -> Trace:  # noqa: ANN401  # each dialect has its door
+    hi = {"runs": [{"input": ["user:hi"]}], "model_script": ["assistant:done"]}
+    return run(play(read_scenario({"agent": {}, **hi, **doc}), door))
 
 
-def _says(kind: ObservationKind, **values: object) -> Callable[[Trace], bool]:
-    """Return what looks for an entry of that kind with these values."""
-
-    def holds(trace: Trace) -> bool:
-        wanted = values.items()
-        return any(
-            all(str(value) in str(each.data.get(key)) for key, value in wanted)
-            for each in trace.of(kind)
-        )
-
-    return holds
+def _played_loop(doc: Doc, door: Any) -> Trace:  # noqa: ANN401  # as above
+    text = json.dumps({"turns": [{"input": "hi"}], **doc})
+    return play_loop(LoopScenario.model_validate_json(text), door)
 
 
-def _either(*holds: Callable[[Trace], bool]) -> Callable[[Trace], bool]:
-    """Return what asks whether one of them holds."""
-    return lambda trace: any(each(trace) for each in holds)
+def _played_sessions(doc: Doc, door: Any) -> Trace:  # noqa: ANN401  # as above
+    scenario = CallbacksScenario.model_validate_json(json.dumps(doc))
+    return play_callbacks(scenario, door)
 
 
-TOOL: Final = ({"name": "t", "result": "r"},)
-ASKED: Final = ("assistant:[1:t({})]", "assistant:done")
-
-
-def _with(**handler: object) -> dict[str, object]:
-    return {"tools": TOOL, "handlers": [{"id": "H", **handler}]}
-
-
-def _struct(**fields: object) -> dict[str, object]:
-    return {"tools": TOOL, "middlewares": [{"id": "M", **fields}]}
-
-
-_SEES: Final = _says("model_request", messages="seen")
-WORLDS: Final = (
-    SmallWorld(
-        "run, model",
-        (),
-        {"instruction": "B"},
-        ["assistant:done"],
-        _says("model_request", messages="'B'"),
-        "the model is asked with the instruction and the input",
-    ),
-    SmallWorld(
-        "event",
-        (),
-        {},
-        ["assistant:done"],
-        _says("run_end", status="completed", answer="done"),
-        "the answer is told, and the run is completed",
-    ),
-    SmallWorld(
-        "tool",
-        (),
-        {"tools": TOOL},
-        ASKED,
-        lambda trace: (
-            len(trace.of("tool_end")) == 1
-            and _says("run_end", status="completed")(trace)
-        ),
-        "the tool is called once, and the run is completed",
-    ),
-    SmallWorld(
-        "an error keeps its number",
-        (),
-        {"tools": [{"name": "t", "error": "no"}]},
-        ASKED,
-        _either(
-            _says("event", error="no", **{"class": "ScriptedError"}),
-            _says("model_request", messages="'tool'"),
-        ),
-        "a tool's error ends the run unchanged, or its text becomes the result",
-    ),
-    SmallWorld(
-        "errors have a kind",
-        (),
-        {},
-        ASKED,
-        _either(
-            _says("event", **{"class": "ToolNotFound"}),
-            _says("model_request", messages="'tool'"),
-        ),
-        "a call of an unknown tool ends the run with kind unknown_tool, or is answered",
-    ),
-    SmallWorld(
-        "hook before_agent",
-        ("before_agent", "edited_config"),
-        _with(before_agent=[{"op": "append_instruction", "sep": "", "text": "seen"}]),
-        ["assistant:done"],
-        _SEES,
-        "what it adds to the instruction reaches the model",
-    ),
-    SmallWorld(
-        "hook before_model",
-        ("before_model",),
-        _with(before_model=[{"op": "append", "msg": "user:seen"}]),
-        ["assistant:done"],
-        _SEES,
-        "what it appends reaches the model",
-    ),
-    SmallWorld(
-        "hook after_model",
-        ("after_model",),
-        _with(after_model=[{"op": "record"}]),
-        ["assistant:done"],
-        _says("hook_enter", hook="after_model", seen="done"),
-        "it is entered with the answer",
-    ),
-    SmallWorld(
-        "hook after_agent",
-        ("after_agent",),
-        _with(after_agent=[{"op": "record"}]),
-        ["assistant:done"],
-        _says("hook_enter", hook="after_agent", seen="done"),
-        "it is entered with the history",
-    ),
-    SmallWorld(
-        "hook wrap_model, next",
-        ("wrap_model",),
-        _with(wrap_model={"record": "x"}),
-        ["assistant:done"],
-        lambda trace: (
-            _says("hook_exit", hook="wrap_model")(trace)
-            and len(trace.of("model_request")) == 1
-        ),
-        "it goes on to the model, and returns",
-    ),
-    SmallWorld(
-        "hook wrap_tool, next",
-        ("wrap_tool",),
-        _with(wrap_invokable={"prefix_result": "seen>"}),
-        ASKED,
-        _SEES,
-        "what it puts before the result reaches the model",
-    ),
-    SmallWorld(
-        "struct",
-        ("struct_model_hooks",),
-        _struct(before_chat_model=[{"op": "append", "msg": "user:seen"}]),
-        ["assistant:done"],
-        _SEES,
-        "what it appends reaches the model",
-    ),
-    SmallWorld(
-        "factory, endpoint",
-        ("struct_tool_wrappers",),
-        _struct(wrap_tool_call={"invokable": {"prefix_result": "seen>"}}),
-        ASKED,
-        _SEES,
-        "what it puts before the result reaches the model",
-    ),
-    SmallWorld(
-        "unknown_tool",
-        ("unknown_tools_handler",),
-        {"unknown_tools_handler": "seen"},
-        ASKED,
-        _SEES,
-        "its text reaches the model as the result",
-    ),
-    SmallWorld(
-        "streams: pull",
-        ("streaming",),
-        {"tools": TOOL},
-        ASKED,
-        _says("run_end", status="completed", answer="done"),
-        "a run that streams is completed with the same answer",
-        streams=True,
-    ),
-    SmallWorld(
-        "settle",
-        (),
-        {"tools": [{"name": "t", "result": "r", "delay_ms": 60000}]},
-        ASKED,
-        _says("run_end", status="completed"),
-        "a tool that takes a minute of virtual time is waited for",
-    ),
-    SmallWorld(
-        "texts: half of a pair",
-        ("lone_surrogates",),
-        {"tools": [{"name": "t", "result": "<u+dc80>seen"}]},
-        ASKED,
-        _says("model_request", messages="\\udc80seen"),
-        "half of a surrogate pair comes back as it was",
-    ),
+PLAYED: Final[Mapping[str, Callable[[Doc, Any], Trace]]] = MappingProxyType(
+    {REACT: _played, "stream-loop": _played_loop, "callbacks": _played_sessions}
 )
-
-
-OF_DIALECT: Final[Mapping[str, Sequence[Any]]] = MappingProxyType(
-    {REACT: WORLDS, "stream-loop": LOOP_WORLDS, "callbacks": SESSION_WORLDS}
-)
-"""The worlds of each dialect that has any."""
+"""How a world is played, in each dialect that has any."""
+OWN: Final = ("function", "needs", "sees", "or_sees", "wanted")
+"""What is said of a world, beside the world."""
 
 
 def check_driver(command: Sequence[str], patience: float) -> Iterator[FunctionChecked]:
@@ -262,17 +79,65 @@ def check_driver(command: Sequence[str], patience: float) -> Iterator[FunctionCh
         return
     yield FunctionChecked("initialize", "ok")
     dialect = door.about["dialect"]
-    if dialect not in OF_DIALECT:
+    if dialect not in PLAYED:
         why = f"there are no small worlds for {dialect}: judge it by refengine conform"
         yield FunctionChecked("build, run", "not declared", why)
-    for world in OF_DIALECT.get(dialect, ()):
-        yield world.check(door)
+    for world in small_worlds().get(dialect, ()):
+        yield _checked(world, door)
     yield _no_method(command, patience)
     yield _shutdown(command, patience)
 
 
 FACTS: Final = ("engine", "version", "language", "dialect", "profile")
 """What a driver has to say of itself, beside its capabilities."""
+
+
+def small_worlds() -> Mapping[str, Sequence[Doc]]:
+    """Return the worlds of each dialect that has any."""
+    path = Path(__file__).with_name("small_worlds.toml")
+    return tomllib.loads(path.read_text("utf-8"))
+
+
+def _checked(world: Doc, door: Any) -> FunctionChecked:  # noqa: ANN401  # as above
+    """Play a world, if the driver declares what it needs."""
+    function = world["function"]
+    lacking = [x for x in world.get("needs", ()) if x not in door.capabilities]
+    if lacking:
+        return FunctionChecked(function, "not declared", ", ".join(lacking))
+    doc = {name: each for name, each in world.items() if name not in OWN}
+    trace = PLAYED[door.about["dialect"]](doc, door)
+    if any(_has(trace, each) for each in (world["sees"], world.get("or_sees")) if each):
+        return FunctionChecked(function, "ok")
+    errors = [*_errors(trace)]
+    got = f"; it ended with {errors[0]}" if errors else ""
+    return FunctionChecked(function, "FAILED", f"wanted: {world['wanted']}{got}")
+
+
+def _has(trace: Trace, sees: Sequence[Doc]) -> bool:
+    """Tell whether a trace holds all of that."""
+    for wanted in sees:
+        there = trace.of(wanted["kind"])
+        if len(there) != wanted.get("times", len(there)):
+            return False
+        if not any(_matches(each, wanted) for each in there):
+            return False
+    return True
+
+
+def _matches(entry: Observation, wanted: Doc) -> bool:
+    said = {**entry.data, "says": entry.data}
+    return all(
+        re.search(each, str(said.get(name)))
+        for name, each in wanted.items()
+        if name not in {"kind", "times"}
+    )
+
+
+def _errors(trace: Trace) -> Iterator[str]:
+    for each in trace.of("event", "build_error", "run_end", "effect"):
+        error: Any = each.data.get("error")
+        if error:
+            yield str(error if isinstance(error, str) else error["text"])
 
 
 def _no_method(command: Sequence[str], patience: float) -> FunctionChecked:

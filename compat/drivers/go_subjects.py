@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from compat.drivers.building import PROGRAM, SOURCES, program_source
-from compat.drivers.subjects import SubjectMistakeError
+from compat.drivers.saying import SubjectMistakeError
 
 WORLD: Final = SOURCES / "world"
 """The package that users import as ``refengine/world``."""

@@ -1,36 +1,24 @@
-"""The engines behind drivers that come with this package, by entry point."""
+"""The engines behind drivers that come with this package, by entry point.
+
+To build a driver takes minutes, in which modules are downloaded and somebody should see
+so; a worker has one minute to answer, and what it prints is kept for its errors. So it
+is built (``prepare``) before anybody waits for a worker that has it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
+from functools import partial
+from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Final
 
 from compat.drivers.building import GoDriver
 from compat.drivers.node_building import NodeDriver
 from compat.drivers.remote import RemoteEngine
-from refengine.errors import RefengineError
-
-
-def eino_0_7_17() -> RemoteEngine:
-    """Return eino v0.7.17, built if it never was; raises MissingExtraError."""
-    return _in_go("eino@0.7.17")
-
-
-def eino_0_7_37() -> RemoteEngine:
-    """Return eino v0.7.37, built if it never was; raises MissingExtraError."""
-    return _in_go("eino@0.7.37")
-
-
-def eino_0_8_13() -> RemoteEngine:
-    """Return eino v0.8.13, built if it never was; raises MissingExtraError."""
-    return _in_go("eino@0.8.13")
-
-
-def eino_0_9_13() -> RemoteEngine:
-    """Return eino v0.9.13, built if it never was; raises MissingExtraError."""
-    return _in_go("eino@0.9.13")
-
+from compat.engines.importing import GROUP
+from refengine.errors import RefengineError, error
 
 GO_DRIVERS: Final = MappingProxyType(
     {
@@ -48,38 +36,6 @@ GO_DRIVERS: Final = MappingProxyType(
 """The drivers in Go, by what their engines are called."""
 
 
-class EngineNameError(RefengineError, ValueError):
-    """No driver in a language is called so."""
-
-    def __init__(self, name: str, language: str, known: Iterable[str]) -> None:
-        self.name = name
-        there = ", ".join(known)
-        super().__init__(f"{name!r} is not an engine in {language}; there are {there}")
-
-
-def go_driver(name: str) -> GoDriver:
-    """Return the driver of an engine in Go; raises EngineNameError."""
-    found = GO_DRIVERS.get(name)
-    if found is None:
-        raise EngineNameError(name, "Go", GO_DRIVERS)
-    return found
-
-
-def langchain_js_1() -> RemoteEngine:
-    """Return LangChain.js 1, built if it never was; raises MissingNodeError."""
-    return _in_node("langchain-js@1")
-
-
-def ai_sdk_4() -> RemoteEngine:
-    """Return the AI SDK 4, built if it never was; raises MissingNodeError."""
-    return _in_node("ai-sdk@4")
-
-
-def ai_sdk_5() -> RemoteEngine:
-    """Return the AI SDK 5, built if it never was; raises MissingNodeError."""
-    return _in_node("ai-sdk@5")
-
-
 NODE_DRIVERS: Final = MappingProxyType(
     {
         each.name: each
@@ -93,19 +49,58 @@ NODE_DRIVERS: Final = MappingProxyType(
 """The drivers in TypeScript of engines with handlers, by what these are called."""
 
 
+@error
+class EngineNameError(RefengineError, ValueError):
+    """No driver in a language is called so."""
+
+    name: str
+    language: str
+    known: Iterable[str]
+    says = "{name!r} is not an engine in {language}; there are {known!j}"
+
+
+def go_driver(name: str) -> GoDriver:
+    """Return the driver of an engine in Go; raises EngineNameError."""
+    if name not in GO_DRIVERS:
+        raise EngineNameError(name, "Go", GO_DRIVERS)
+    return GO_DRIVERS[name]
+
+
 def node_driver(name: str) -> NodeDriver:
     """Return a driver, built when it is asked for; raises EngineNameError."""
-    found = NODE_DRIVERS.get(name)
-    if found is None:
+    if name not in NODE_DRIVERS:
         raise EngineNameError(name, "TypeScript", NODE_DRIVERS)
-    return found
+    return NODE_DRIVERS[name]
 
 
 def _in_node(name: str) -> RemoteEngine:
-    driver = node_driver(name)
-    return RemoteEngine(driver.name, driver.command)
+    return RemoteEngine(name, node_driver(name).command)
 
 
 def _in_go(name: str) -> RemoteEngine:
     driver = go_driver(name)
-    return RemoteEngine(driver.name, lambda: [str(driver.built())])
+    return RemoteEngine(name, lambda: [str(driver.built())])
+
+
+# The entry points, which raise MissingExtraError without Go, or MissingNodeError.
+eino_0_7_17 = partial(_in_go, "eino@0.7.17")
+eino_0_7_37 = partial(_in_go, "eino@0.7.37")
+eino_0_8_13 = partial(_in_go, "eino@0.8.13")
+eino_0_9_13 = partial(_in_go, "eino@0.9.13")
+langchain_js_1 = partial(_in_node, "langchain-js@1")
+ai_sdk_4 = partial(_in_node, "ai-sdk@4")
+ai_sdk_5 = partial(_in_node, "ai-sdk@5")
+
+PACKAGE: Final = "compat.drivers"
+"""Where the engines stand that come with a driver of ours."""
+
+
+def prepare(engine: str) -> None:
+    """Build the driver of an installed engine, if it has one that never was built.
+
+    Why one cannot be built is told by whoever loads the engine.
+    """
+    for point in entry_points(group=GROUP, name=engine):
+        if f"{point.module}.".startswith(f"{PACKAGE}."):
+            with suppress(RefengineError, ImportError, OSError):
+                point.load()()

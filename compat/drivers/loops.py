@@ -20,9 +20,8 @@ from compat.dialects.stream_loop.errors import (
     EmptyPromptWarning,
 )
 from compat.dialects.stream_loop.parts import Part
-from compat.drivers.connection import DriverProcess, Params
-from compat.drivers.dialect_agents import DialectAgent, call_read
-from compat.drivers.kept import KeptDriver
+from compat.drivers.agents import DialectAgent, call_read
+from compat.drivers.connection import DriverProcess, KeptDriver, Params
 from compat.drivers.node_building import own_driver
 from compat.drivers.values import Wire, message_read, message_told, plain
 from compat.engines.stream_loop.doors import LoopCall
@@ -79,11 +78,10 @@ class RemoteStreamLoop:
         """Process a call; raises what comes out of it."""
         driver = self._driver.connected()
         played = RemoteLoopCall(driver, call)
-        driver.attach()
         try:
-            return await played.play()
+            with played.attached():
+                return await played.play()
         finally:
-            driver.detach()
             driver.remove(played.number)
 
 
@@ -95,7 +93,8 @@ class RemoteLoopCall(DialectAgent):
         self._call = call
         self._warned: list[tuple[str, type[Warning]]] = []
         self.hears(CALLBACKS, self._told)
-        self.serves("new_id", self._new_id)
+        self.serves(new_id=self._new_id)
+        self.takes(log=self._logged, warning=self._warns)
 
     async def play(self) -> RemoteLoopResult | str:
         """Build it, run it, and return its result."""
@@ -182,19 +181,17 @@ class RemoteLoopCall(DialectAgent):
         output = {"result": plain(given.result), "requires_follow_up": follow_up}
         return {"output": output}
 
-    def notified(self, method: str, params: Params) -> None:
-        """Take a record of a log, or a warning."""
-        if method == "log":
-            self._logged(params["level"], params["fields"])
-        elif method == "warning":
-            self._warned.append((params["text"], WARNINGS[params["kind"]]))
+    def _warns(self, params: Params) -> None:
+        self._warned.append((params["text"], WARNINGS[params["kind"]]))
 
-    def _logged(self, level: str, told: Wire) -> None:
+    def _logged(self, params: Params) -> None:
+        told: Wire = params["fields"]
         if "seconds" in told:  # a language may have one kind of number
             told = {**told, "seconds": float(told["seconds"])}
         said = " ".join(f"{key}={told[key]}" for key in told if key != "event")
         extra = {"loop": dict(told)}
-        self._call.logger.log(LEVELS[level], "%s %s", told["event"], said, extra=extra)
+        level = LEVELS[params["level"]]
+        self._call.logger.log(level, "%s %s", told["event"], said, extra=extra)
 
 
 def _part(told: Wire) -> Part:

@@ -10,16 +10,19 @@ was seen by the world itself.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from compat.drivers.calls import Calls
-from compat.drivers.connection import PATIENCE, DriverProcess, Params
-from compat.drivers.kept import Command, KeptDriver
+from compat.drivers.connection import PATIENCE, Command, DriverProcess, KeptDriver
+from compat.drivers.flow.engine import RemoteFlowEngine
+from compat.drivers.loops import RemoteStreamLoop
 from compat.drivers.running import RemoteRun
+from compat.drivers.sessions import RemoteCallbacks
 from compat.drivers.state import AgentState
 from compat.engines.capabilities import refuse_undeclared
 from refengine.agent import ChatModelAgentConfig
+from refengine.errors import RefengineError
 from refengine.hooks import hooks_of
 from refengine.messages import Message
 from refengine.plan import OnNotice
@@ -69,7 +72,7 @@ class RemoteAgent:
     def __init__(self, driver: DriverProcess, config: ChatModelAgentConfig) -> None:
         self._driver = driver
         self._config = config
-        self._state = AgentState(driver, driver.add(self), config)
+        self._state = AgentState(driver, config)
         self._calls = Calls(self._state)
 
     def door(self) -> EngineAgent:
@@ -80,16 +83,12 @@ class RemoteAgent:
 
     async def build(self) -> None:
         """Build it in the driver."""
-        await self.ask("build", {"config": self._described()})
+        await self.ask("build", config=self._described())
 
-    async def ask(self, method: str, params: Mapping[str, object]) -> Any:  # noqa: ANN401  # any JSON
+    async def ask(self, method: str, **params: object) -> Any:  # noqa: ANN401  # any JSON
         """Return what the driver says of this agent, while no run of it goes on."""
-        self._driver.attach()
-        try:
-            asked = {"agent": self._state.number, **params}
-            return await self._driver.call(method, asked, self._state)
-        finally:
-            self._driver.detach()
+        with self._state.attached():
+            return await self._state.call(method, **params)
 
     def _start(
         self, messages: Sequence[Message], stream: bool, options: Options
@@ -144,18 +143,36 @@ class RemoteAgent:
             if make is not None
         }
 
-    # What a driver calls
 
-    def served(self, method: str, params: Params) -> Coroutine[Any, Any, object]:
-        """Return what answers a call."""
-        return self._calls.served(method, params)
+REACT: Final = "react"
+SPOKEN: Final = (REACT, "stream-loop", "flow", "callbacks")
+"""The dialects that drivers may speak."""
 
-    def notified(self, method: str, params: Params) -> None:
-        """Take an event; of a run that was left, nobody wants one."""
-        run = self._state.runs.get(params["run"])
-        if method == "event" and run is not None and not run.is_over:
-            run.tell(params)
 
-    def error_data(self, error: BaseException) -> Mapping[str, object]:
-        """Return what travels of an exception."""
-        return self._state.errors.tell(error)
+class DriverDialectError(RefengineError):
+    """A driver speaks a dialect that there is no door to."""
+
+    def __init__(self, dialect: str) -> None:
+        self.dialect = dialect
+        super().__init__(
+            f"the driver says that its dialect is {dialect!r}: there are only"
+            f" {', '.join(SPOKEN)}"
+        )
+
+
+def opened(name: str, driver: KeptDriver, profile: str | None = None) -> Any:  # noqa: ANN401  # each dialect has a door of its own
+    """Return the door to a driver, under a profile of its dialect if one is asked for.
+
+    Raises DriverDialectError, or UnknownProfileError for a dialect's profile.
+    """
+    match driver.about.get("dialect", REACT):
+        case "react":
+            return RemoteEngine(name, driver)
+        case "stream-loop":
+            return RemoteStreamLoop(name, driver, profile)
+        case "flow":
+            return RemoteFlowEngine(name, driver, profile)
+        case "callbacks":
+            return RemoteCallbacks(name, driver, profile)
+        case other:
+            raise DriverDialectError(other)

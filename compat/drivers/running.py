@@ -88,7 +88,7 @@ class RemoteRun:
         stream = said.get("stream")
         if stream is None:
             return said
-        reader = self._agent.pulled(stream)
+        reader = self._agent.reader(stream)
         try:
             told = await anext(reader)
         finally:
@@ -125,7 +125,7 @@ class RemoteRun:
         if told.get("role") == "tool":
             self._run.reads_result()
             self._run.took()
-            opened = self._agent.pulled(stream)
+            opened = self._agent.reader(stream)
             pieces: AsyncIterator[Wire] = opened
             call_id = told.get("call_id")
             if call_id is None:
@@ -142,7 +142,7 @@ class RemoteRun:
     async def _answers(self, stream: int) -> AsyncGenerator[Chunk, None]:
         chunks: list[MessageChunk] = []
         try:
-            async for piece in self._agent.pulled(stream):
+            async for piece in self._agent.reader(stream):
                 chunks.append(chunk_read(piece.get("message") or {}))
                 yield chunks[-1]
             self._run.seen.tell(join_chunks(chunks))

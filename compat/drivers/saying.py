@@ -62,6 +62,14 @@ def said_by_engine(
     return EngineFailedError(text, kind) if make is None else make(text, max_iterations)
 
 
+class SubjectMistakeError(RefengineError):
+    """A user's extensions cannot be loaded, or are none; ``kind`` says which it is."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        self.kind = kind
+        super().__init__(text)
+
+
 class SubjectFailedError(Exception):
     """A subject behind a driver failed; its class is called as that of its error."""
 

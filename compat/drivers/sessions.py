@@ -17,7 +17,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -34,9 +34,8 @@ from compat.dialects.callbacks import (
     callbacks_profile,
 )
 from compat.dialects.callbacks.errors import CallbackWarning
-from compat.drivers.connection import DriverProcess, Params
-from compat.drivers.dialect_agents import DialectAgent, call_read
-from compat.drivers.kept import KeptDriver
+from compat.drivers.agents import DialectAgent, call_read
+from compat.drivers.connection import DriverProcess, KeptDriver, Params
 from compat.drivers.node_building import own_driver
 from compat.drivers.values import Wire, message_read, plain
 from compat.engines.callbacks.world import CallbacksWorld
@@ -90,8 +89,9 @@ class RemoteSessions(DialectAgent):
         self._world = world
         self._clients: dict[int, tuple[SessionClient, AgentCallbacks | None]] = {}
         self._warned: list[str] = []
-        self.serves("hook", self._around)
-        self._tell("build", dialect="callbacks", config=self._config())
+        self.serves(hook=self._around)
+        self.takes(warning=lambda params: self._warned.append(params["text"]))
+        self.ask("build", dialect="callbacks", config=self._config())
 
     def _config(self) -> Mapping[str, object]:
         world = self._world
@@ -127,11 +127,7 @@ class RemoteSessions(DialectAgent):
         self._does("manage")
 
     def _does(self, do: str, **params: object) -> None:
-        self._tell("session", do=do, **params)
-
-    def _tell(self, method: str, **params: object) -> None:
-        """Make a call in which nobody is called; raises what it fails with."""
-        self.driver.ask(method, {"agent": self.number, **params}, self)
+        self.ask("session", do=do, **params)
 
     def _callbacks_told(self, callbacks: AgentCallbacks | None) -> object:
         if callbacks is None:
@@ -158,19 +154,14 @@ class RemoteSessions(DialectAgent):
         """Play a session and yield its facts; leaving early cancels it."""
         async with self._heard():
             asked = {"session_id": session_id, "texts": list(texts), "stream": True}
-            stream = (await self.ran(**asked))["stream"]
-            ended = False
-            try:
-                while True:
-                    piece = await self.call("pull", stream=stream)
-                    ended = bool(piece.get("end"))
-                    if ended:
-                        return
-                    name, data = piece["fact"]["name"], piece["fact"]["data"]
-                    yield SessionFact(name, tuple(self._data(name, data)))
-            finally:
-                if not ended and self.driver.over is None:
-                    await self.call("close", stream=stream)
+            stream: int = (await self.ran(**asked))["stream"]
+            async with aclosing(self.pulled(stream, self._fact)) as facts:
+                async for fact in facts:
+                    yield fact
+
+    def _fact(self, piece: Wire) -> SessionFact:
+        name, data = piece["fact"]["name"], piece["fact"]["data"]
+        return SessionFact(name, tuple(self._data(name, data)))
 
     async def emit(self, name: str, *data: object) -> object:
         """Tell a fact of a type of one's own."""
@@ -188,11 +179,10 @@ class RemoteSessions(DialectAgent):
     async def _heard(self) -> AsyncGenerator[None, None]:
         """Hear the driver, which knows what callbacks clients have now."""
         self._set_again()
-        self.driver.attach()
         try:
-            yield
+            with self.attached():
+                yield
         finally:
-            self.driver.detach()
             warned, self._warned = self._warned, []
             for text in warned:
                 warnings.warn(CallbackWarning(text), stacklevel=4)
@@ -234,11 +224,6 @@ class RemoteSessions(DialectAgent):
         more = (None,) * (len(data) - len(reads))
         pairs = zip((*reads, *more), data, strict=False)
         return [each if read is None else read(self, each) for read, each in pairs]
-
-    def notified(self, method: str, params: Params) -> None:
-        """Take a warning."""
-        if method == "warning":
-            self._warned.append(params["text"])
 
 
 def _state_read(told: Wire) -> SessionState:

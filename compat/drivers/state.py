@@ -7,11 +7,11 @@ which run something is called.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from compat.drivers.agents import DriverAgent
 from compat.drivers.connection import DriverProcess, Params
-from compat.drivers.held import Errors, Held
 from compat.drivers.histories import SeenHistory
 from compat.drivers.saying import said_by_engine
 from compat.drivers.values import Wire
@@ -115,17 +115,13 @@ class OpenRun:
             await self._read.wait()
 
 
-class AgentState:
-    """What is shared by all that plays one agent."""
+class AgentState(DriverAgent):
+    """One agent with extensions: what is shared by all that plays it."""
 
-    def __init__(
-        self, driver: DriverProcess, number: int, config: ChatModelAgentConfig
-    ) -> None:
-        self.driver = driver
-        self.number = number
+    def __init__(self, driver: DriverProcess, config: ChatModelAgentConfig) -> None:
+        super().__init__(driver)
+        self.takes(event=self._event)
         self.config = config
-        self.held = Held()
-        self.errors = Errors()
         self.runs: dict[int, OpenRun] = {}
         under = profile(driver.about["profile"])
         self._sent_each_call = under.instruction_place == "each_call"
@@ -154,10 +150,15 @@ class AgentState:
         added = self._empty_added or any(s.additional_instruction for s in structs)
         return bool(self.config.instruction or (structs and added))
 
-    def error_of(self, message: str, data: Wire) -> BaseException:
-        """Return the exception that came back, or one for what the engine says."""
-        known = self.errors.known(data.get("number", 0))
-        return known or said_by_engine(message, data, self.config.max_iterations)
+    def raised(self, message: str, data: Params) -> BaseException:
+        """Return an exception for what the engine says."""
+        return said_by_engine(message, data, self.config.max_iterations)
+
+    def _event(self, params: Params) -> None:
+        """Take an event; of a run that was left, nobody wants one."""
+        run = self.runs.get(params["run"])
+        if run is not None and not run.is_over:
+            run.tell(params)
 
     # Contexts
 
@@ -185,24 +186,8 @@ class AgentState:
 
     # Streams of the engine
 
-    def pulled(
+    def reader(
         self, stream: int, make: Callable[[Wire], Any] = lambda piece: piece
     ) -> StreamReader[Any]:
         """Return a stream that the driver is asked for, chunk by chunk."""
-        return StreamReader(self._pieces(stream, make))
-
-    async def _pieces(
-        self, stream: int, make: Callable[[Wire], Any]
-    ) -> AsyncGenerator[Any, None]:
-        asked = {"agent": self.number, "stream": stream}
-        ended = False
-        try:
-            while True:
-                piece = await self.driver.call("pull", asked, self)
-                if piece.get("end"):
-                    ended = True
-                    return
-                yield make(piece)
-        finally:
-            if not ended and self.driver.over is None:
-                await self.driver.call("close", asked, self)
+        return StreamReader(self.pulled(stream, make))

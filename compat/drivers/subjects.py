@@ -13,18 +13,21 @@ as ``tool_run``. One module for all languages: docs/protocol.md, Subjects.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from compat.drivers.connection import DriverProcess, Params
-from compat.drivers.kept import KeptDriver
+from compat.drivers.agents import Served
+from compat.drivers.connection import DriverProcess, KeptDriver, Params
 from compat.drivers.remote import RemoteAgent, RemoteEngine
-from compat.drivers.saying import EngineFailedError, name_of_subjects
+from compat.drivers.saying import (
+    EngineFailedError,
+    SubjectMistakeError,
+    name_of_subjects,
+)
 from compat.drivers.state import AgentState
 from compat.engines.capabilities import refuse_undeclared
 from refengine.agent import ChatModelAgentConfig
-from refengine.errors import RefengineError
 from refengine.plan import OnNotice
 from refengine.testing.doors import EngineAgent
 from refengine.testing.tool_runs import calling
@@ -37,14 +40,6 @@ OBSERVED: Final = frozenset(
     ("tool_start", "tool_end", "tool_error", "tool_chunk", "stream_close")
 )
 """What a driver may tell of a run of a subject's own tool."""
-
-
-class SubjectMistakeError(RefengineError):
-    """A user's extensions cannot be loaded, or are none; ``kind`` says which it is."""
-
-    def __init__(self, kind: str, text: str) -> None:
-        self.kind = kind
-        super().__init__(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +70,10 @@ class SubjectWatch:
         self.hooks.update(dict.fromkeys(told["hooks"], 0))
         self.names.update(map(name_of_subjects, told.get("names", ())))
 
+    def entered(self, params: Params) -> None:
+        """Count a hook that is entered."""
+        self.hooks[params["hook"]] += 1
+
 
 class SubjectEngine(RemoteEngine):
     """An engine behind a driver that has a user's own extensions."""
@@ -100,8 +99,8 @@ class SubjectEngine(RemoteEngine):
         agent = SubjectAgent(driver, config, self.watch)
         try:
             if self._loaded is not driver:
-                asked = {"path": self._subject.path, "name": self._subject.name}
-                await agent.ask("subject", asked)
+                path, name = self._subject.path, self._subject.name
+                await agent.ask("subject", path=path, name=name)
                 self._loaded = driver
             await agent.build()
         except EngineFailedError as error:
@@ -121,25 +120,14 @@ class SubjectAgent(RemoteAgent):
     ) -> None:
         super().__init__(driver, config)
         self._watch = watch
-        self._own = SubjectCalls(self._state, watch)
+        self._state.serves(**SubjectCalls(self._state, watch).functions)
+        self._state.takes(entered=watch.entered)
 
     async def build(self) -> None:
         """Build it in the driver, and take what the subject in it has."""
         described = {**self._described(), "subject": True}
-        said = await self.ask("build", {"config": described})
+        said = await self.ask("build", config=described)
         self._watch.has(said)
-
-    def served(self, method: str, params: Params) -> Coroutine[Any, Any, object]:
-        """Return what answers a call, of the subject or of its agent."""
-        own = self._own.functions.get(method)
-        return super().served(method, params) if own is None else own(params)
-
-    def notified(self, method: str, params: Params) -> None:
-        """Count a hook that is entered, or take an event."""
-        if method == "entered":
-            self._watch.hooks[params["hook"]] += 1
-        else:
-            super().notified(method, params)
 
 
 class SubjectCalls:
@@ -148,8 +136,7 @@ class SubjectCalls:
     def __init__(self, agent: AgentState | None, watch: SubjectWatch) -> None:
         self._agent = agent
         self._watch = watch
-        self.functions: Mapping[str, Callable[[Params], Coroutine[Any, Any, object]]]
-        self.functions = {
+        self.functions: Mapping[str, Served] = {
             "effect": self._effect,
             "now": self._now,
             "new_id": self._new_id,

@@ -88,8 +88,8 @@ def find(text: str, cwd: Path | None = None) -> EngineFactory:
 
 def _by_command(text: str, *, dialect_profile: str | None = None) -> object:
     """Return the door to a driver that is started by a command."""
-    from compat.drivers.kept import KeptDriver  # noqa: PLC0415  # it needs engines
-    from compat.drivers.opening import opened  # noqa: PLC0415  # as above
+    from compat.drivers.connection import KeptDriver  # noqa: PLC0415  # it needs engines
+    from compat.drivers.remote import opened  # noqa: PLC0415  # as above
 
     words = shlex.split(text.removeprefix(COMMAND))
     return opened(text, KeptDriver(lambda: words), dialect_profile)

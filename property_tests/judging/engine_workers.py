@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, cast
 
-from compat.drivers.preparing import prepare
+from compat.drivers.installed import prepare
 from compat.verdicts.conformance import ClauseFailure
 from property_tests.corpus import CorpusWorld
 from property_tests.defaults import EXAMPLES

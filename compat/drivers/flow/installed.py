@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from compat.drivers.connection import KeptDriver
 from compat.drivers.flow.engine import RemoteFlowEngine
 from compat.drivers.installed import go_driver
-from compat.drivers.kept import KeptDriver
 
 
 def adk_go_0_4_0(profile: str | None = None) -> RemoteFlowEngine:

@@ -7,11 +7,8 @@ from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
     Callable,
-    Coroutine,
-    Generator,
     Mapping,
 )
-from contextlib import contextmanager
 from dataclasses import dataclass, is_dataclass
 from functools import partial
 from types import MappingProxyType
@@ -21,10 +18,10 @@ from compat.dialects.flow.content import Content
 from compat.dialects.flow.events import Event
 from compat.dialects.flow.model import GenerateConfig, LlmRequest, LlmResponse
 from compat.dialects.flow.values import as_json, from_json, plain
-from compat.drivers.connection import DriverProcess, Params, UnknownMethodError
+from compat.drivers.agents import DriverAgent
+from compat.drivers.connection import DriverProcess, Params
 from compat.drivers.flow.contexts import RemoteFlowContext
-from compat.drivers.flow.failures import said_by_flow_engine
-from compat.drivers.held import Errors, Held
+from compat.drivers.saying import EngineFailedError
 from compat.engines.flow.performing import FlowToolContext
 from compat.engines.flow.plain_schemas import plain_schema
 from compat.engines.flow.world import SUBJECTS, FlowWorldTool, WorldModel
@@ -47,75 +44,63 @@ class VendorChunk:
     response: LlmResponse | None
 
 
-class FlowCalls:
+class EngineLookupError(EngineFailedError, LookupError):
+    """It looked for something that is not there: an agent, a session."""
+
+
+class EngineKeyError(EngineFailedError, KeyError):
+    """A template names what the state, or what keeps files, does not have."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class EngineValueError(EngineFailedError, ValueError):
+    """What it was given cannot be used."""
+
+
+FLOW_KINDS: Final[Mapping[str, type[EngineFailedError]]] = MappingProxyType(
+    {
+        "agent_not_found": EngineLookupError,
+        "no_session": EngineLookupError,
+        "no_variable": EngineKeyError,
+        "no_artifact": EngineKeyError,
+        "no_artifacts": EngineValueError,
+        "no_call_found": EngineValueError,
+        "responses_mixed": EngineValueError,
+        "plugin_name": EngineValueError,
+        "unknown_tool": EngineValueError,
+        "agent_place": EngineValueError,
+    }
+)
+"""What an error of that kind is in Python; one of no other is an exception."""
+
+
+def said_by_flow_engine(text: str, data: Mapping[str, Any]) -> EngineFailedError:
+    """Return the error that a driver told of, which is none of the world's."""
+    kind = data.get("kind", "")
+    return FLOW_KINDS.get(kind, EngineFailedError)(text, kind)
+
+
+class FlowCalls(DriverAgent):
     """All that the driver of one world may call, and how that driver is asked."""
 
     def __init__(self, driver: DriverProcess) -> None:
-        self.held = Held()
-        self._driver = driver
-        self._errors = Errors()
-        self.number = driver.add(self)
-        self._functions: Mapping[str, Callable[[Params], Coroutine[Any, Any, object]]]
-        self._functions = {
-            "model": self._model_called,
-            "tool": self._tool_called,
-            "hook": self._hook_called,
-            "pull": lambda params: self.held.pull(params["stream"]),
-            "close": lambda params: self.held.close(params["stream"]),
-        }
-
-    # How the driver is asked
-
-    @contextmanager
-    def attached(self) -> Generator[None, None, None]:
-        """Hear the driver in the loop that runs."""
-        self._driver.attach()
-        try:
-            yield
-        finally:
-            self._driver.detach()
-
-    async def call(self, method: str, **params: object) -> Mapping[str, Any]:
-        """Return what a function of the driver returns; it may call back meanwhile."""
-        asked = {"agent": self.number, **params}
-        return cast("Mapping[str, Any]", await self._driver.call(method, asked, self))
-
-    def ask(self, method: str, **params: object) -> Mapping[str, Any]:
-        """Return the same of a function that calls nobody: the loop stands still."""
-        asked = {"agent": self.number, **params}
-        return cast("Mapping[str, Any]", self._driver.ask(method, asked, self))
+        super().__init__(driver)
+        self.serves(
+            model=self._model_called, tool=self._tool_called, hook=self._hook_called
+        )
 
     async def left(self, run: Mapping[str, Any]) -> None:
         """Let go of a run whose consumer has left, and wait until it has ended."""
-        if self._driver.over is None:
+        if self.driver.over is None:
             await self.call("close", **run)
 
-    # Errors
-
-    def error_data(self, error: BaseException) -> Mapping[str, object]:
-        """Return what travels of an exception."""
-        return self._errors.tell(error)
-
-    def error_of(self, message: str, data: Params) -> BaseException:
-        """Return the exception that came back, or one for what the engine says."""
-        known = self._errors.known(data.get("number", 0))
-        return known or said_by_flow_engine(message, data)
-
-    def failure(self, told: Mapping[str, Any]) -> BaseException:
-        """Return the exception that stands in a frame."""
-        return self.error_of(told["message"], told.get("data") or {})
+    def raised(self, message: str, data: Params) -> Exception:
+        """Return an exception for what the engine says."""
+        return said_by_flow_engine(message, data)
 
     # What the driver calls
-
-    def served(self, method: str, params: Params) -> Coroutine[Any, Any, object]:
-        """Return what answers a call."""
-        function = self._functions.get(method)
-        if function is None:
-            raise UnknownMethodError(method)
-        return function(params)
-
-    def notified(self, method: str, params: Params) -> None:
-        """Nothing is told that is not pulled."""
 
     async def _model_called(self, params: Params) -> object:
         model: WorldModel = self.held.get(params["model"])
@@ -149,12 +134,13 @@ class FlowCalls:
         return RemoteFlowContext(partial(self._of_context, params["ctx"]), params)
 
     def _of_context(self, ctx: int, do: str, **told: object) -> Mapping[str, Any]:
-        return self.ask("context", ctx=ctx, do=do, **told)
+        found: Mapping[str, Any] = self.ask("context", ctx=ctx, do=do, **told)
+        return found
 
     def _subject(self, name: str, params: Params) -> Any:  # noqa: ANN401  # each has its type
         if name == "error":
             told = params.get("error")
-            return None if told is None else self.failure(told)
+            return None if told is None else self.error_read(told)
         if name == "result":
             return params.get("result", {}) if params.get("has_result") else None
         return _SUBJECTS[name](params.get(name) or {})

@@ -30,19 +30,16 @@ from compat.dialects.playing.flow_world import (
     FlowWorldModel,
     as_flow,
 )
-from compat.drivers.connection import DriverProcess, Params
-from compat.drivers.flow.failures import said_by_flow_engine
-from compat.drivers.flow.opened import pulled_events
-from compat.drivers.flow.serving import FlowCalls, piece_told, request_read
-from compat.drivers.kept import KeptDriver
-from compat.drivers.saying import EngineFailedError, of_subject
-from compat.drivers.subjects import (
-    MISTAKES,
-    LoadedFrom,
-    SubjectCalls,
-    SubjectMistakeError,
-    SubjectWatch,
+from compat.drivers.connection import DriverProcess, KeptDriver, Params
+from compat.drivers.flow.engine import pulled_events
+from compat.drivers.flow.serving import (
+    FlowCalls,
+    piece_told,
+    request_read,
+    said_by_flow_engine,
 )
+from compat.drivers.saying import EngineFailedError, SubjectMistakeError, of_subject
+from compat.drivers.subjects import MISTAKES, LoadedFrom, SubjectCalls, SubjectWatch
 from refengine.messages import Json, Message
 from refengine.testing.clock import run_on
 from refengine.testing.flows.events import USER, FlowEvent, StoredSession, by_scope
@@ -134,22 +131,11 @@ class SubjectFlowCalls(FlowCalls):
 
     def __init__(self, driver: DriverProcess, watch: SubjectWatch) -> None:
         super().__init__(driver)
-        self._watch = watch
-        self._functions = {
-            **self._functions,
-            **SubjectCalls(None, watch).functions,
-        }
+        self.serves(**SubjectCalls(None, watch).functions)
+        self.takes(entered=watch.entered)
 
-    def notified(self, method: str, params: Params) -> None:
-        """Count a hook that is entered."""
-        if method == "entered":
-            self._watch.hooks[params["hook"]] += 1
-
-    def error_of(self, message: str, data: Params) -> BaseException:
-        """Return the exception that came back, or the subject's, or the engine's."""
-        known = self._errors.known(data.get("number", 0))
-        if known is not None:
-            return known
+    def raised(self, message: str, data: Params) -> Exception:
+        """Return an exception for what the subject or the engine says."""
         if "place" not in data:
             return said_by_flow_engine(message, data)
         place = data["place"]

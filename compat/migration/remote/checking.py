@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from compat.drivers.flow.subjects import FlowSubjectEngine
-from compat.drivers.subjects import SubjectMistakeError
+from compat.drivers.saying import SubjectMistakeError
 from compat.migration.comparing import PlayError
 from compat.migration.corpus import Corpus
 from compat.migration.judging import MigrationJudge, Terms

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from compat.drivers.building import GoDriver
+from compat.drivers.connection import Command
 from compat.drivers.go_subjects import (
     GoSubject,
     GoSubjectError,
@@ -22,14 +23,14 @@ from compat.drivers.go_subjects import (
     go_subject,
 )
 from compat.drivers.installed import go_driver, node_driver
-from compat.drivers.kept import Command
-from compat.drivers.node_subjects import (
+from compat.drivers.node_building import (
     ScriptSubject,
     script_files,
     script_subject,
     subject_command,
 )
-from compat.drivers.subjects import LoadedFrom, SubjectMistakeError
+from compat.drivers.saying import SubjectMistakeError
+from compat.drivers.subjects import LoadedFrom
 from compat.migration.refs import (
     GO,
     TYPESCRIPT,

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from compat.drivers.connection import Command, KeptDriver
 from compat.drivers.flow.subjects import FlowSubjectEngine
-from compat.drivers.kept import Command, KeptDriver
 from compat.drivers.subjects import (
     SubjectEngine,
     SubjectWatch,
