@@ -13,7 +13,7 @@ from compat.cli.main import main
 from compat.migration import corpus
 from compat.migration.corpus import fixed_worlds
 from compat.migration.words import Words
-from compat.report.migration_schema import FolderReport, PairReport
+from compat.report.migration_json import FolderReport, PairReport
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "struct_to_handler"
 FEW = ("--examples", "1", "--sharpness-plays", "0", "--search-plays", "0")
