@@ -47,7 +47,7 @@ from compat.migration.subject_runner import CheckOptions
 from compat.observe import spread_rows
 from compat.observe.rows import read_rows
 from compat.observe.spread_rows import judged_rows
-from compat.report.folder import folder_json
+from compat.report.migration_json import folder_json
 from compat.spreading import RefusedUnitError
 from property_tests.checks import CHECKS
 from property_tests.corpus import SuiteCorpus, fixed_worlds

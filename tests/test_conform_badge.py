@@ -6,8 +6,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from compat.report.conform_badge import badge_json, badge_svg, history_lines
-from compat.report.conform_files import SamePathError, check_paths, write_reports
+from compat.report.conform_files import (
+    SamePathError,
+    badge_json,
+    badge_svg,
+    check_paths,
+    history_lines,
+    write_reports,
+)
 from tests.conform_sample import events, judged, many, result
 
 FOUND = events(result("ORD-001"), result("ORD-002", "fail"), code=1)

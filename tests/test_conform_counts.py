@@ -15,12 +15,17 @@ from xml.etree import ElementTree as ET
 import pytest
 from rich.console import Console
 
-from compat.report.conform_gathered import LEVELS, JudgementReport, gather
-from compat.report.conform_json import json_text
-from compat.report.conform_junit import junit_text
-from compat.report.conform_markdown import markdown_text
+from compat.report.conform_files import json_text
+from compat.report.conform_for_ci import junit_text, markdown_text
+from compat.report.conform_gathered import (
+    COLUMNS,
+    LEVELS,
+    JudgementReport,
+    counts,
+    gather,
+    groups,
+)
 from compat.report.conform_page import page_text
-from compat.report.conform_says import COLUMNS, counts, groups
 from compat.report.conform_terminal import Terminal
 from compat.verdicts.conformance import LikelyCause
 from tests.conform_sample import clause, events, header, result

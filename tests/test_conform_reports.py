@@ -12,22 +12,11 @@ from pydantic import TypeAdapter
 from rich.console import Console
 
 from compat.report.conform_failure import failure_texts, world_lines
+from compat.report.conform_files import json_text, to_json
+from compat.report.conform_for_ci import SHOWN, junit_text, markdown_text
 from compat.report.conform_gathered import IncompleteError, gather
-from compat.report.conform_json import json_text, to_json
-from compat.report.conform_junit import junit_text
-from compat.report.conform_lines import DETAILED, Page, trace_lines
-from compat.report.conform_markdown import SHOWN, markdown_text
-from compat.report.conform_schema import schema_text
-from compat.report.conform_stream import (
-    ChangedError,
-    CutOffError,
-    JudgementStream,
-    NotAnEventError,
-    StreamError,
-    UnknownVersionError,
-    read_stream,
-)
-from compat.report.conform_terminal import Terminal
+from compat.report.conform_stream import JudgementStream, schema_text
+from compat.report.conform_terminal import DETAILED, Terminal
 from compat.report.conform_text import brief, plain, value_text, without_paths
 from compat.verdicts.conformance import (
     AnyEvent,
@@ -76,6 +65,12 @@ def written(found: Sequence[AnyEvent]) -> str:
     return out.getvalue()
 
 
+def read(text: str) -> list[Any]:
+    any_event = TypeAdapter[AnyEvent](AnyEvent)
+    lines = map(json.loads, text.splitlines())
+    return [any_event.validate_python(each) for each in lines]
+
+
 def shown(found: Sequence[AnyEvent], **given: Any) -> str:
     out = io.StringIO()
     with Terminal(Console(file=out, **given)) as terminal:
@@ -90,13 +85,13 @@ def shown(found: Sequence[AnyEvent], **given: Any) -> str:
 def test_stream_that_is_read_holds_what_was_written() -> None:
     found = many(["reference", "swift"], 40)
 
-    assert read_stream(written(found)) == found
+    assert read(written(found)) == found
 
 
 def test_stream_keeps_lone_surrogates_and_the_types_of_numbers() -> None:
     strange = failure(expected={"\ud800": [1, 1.0, True]}, got="\udfff\n")
     found = events(result("ORD-001", "fail", failure=strange))
-    back: list[Any] = read_stream(written(found))
+    back: list[Any] = read(written(found))
     verdict = back[3]
 
     assert written(found).isascii()
@@ -110,7 +105,6 @@ def test_number_that_json_does_not_have_becomes_a_text() -> None:
 
     assert '"expected":["nan"]' in text
     assert '"got":"inf"' in text
-    read_stream(text)
 
 
 def test_progress_stands_in_no_file_and_in_no_digest() -> None:
@@ -143,91 +137,6 @@ def test_paths_of_a_machine_stand_in_no_stream() -> None:
 
     assert "someone" not in text
     assert text.count("engine.py") == 2
-
-
-def replaced(text: str, number: int, line: str) -> str:
-    lines = text.splitlines()
-    lines[number - 1] = line
-    return "\n".join(lines) + "\n"
-
-
-GOOD = written(events(result("ORD-001")))
-
-
-@pytest.mark.parametrize(
-    ("text", "error", "line", "what"),
-    [
-        ("", CutOffError, 1, "there is no footer: the file was cut off"),
-        (GOOD[:-1], CutOffError, 6, "the line does not end: the file was cut off"),
-        (
-            "".join(GOOD.splitlines(keepends=True)[:-1]),
-            CutOffError,
-            6,
-            "there is no footer: the file was cut off",
-        ),
-        (
-            GOOD.replace('"verdict":"pass"', '"verdict":"fail"'),
-            ChangedError,
-            6,
-            "the digest is not that of the lines: the file was changed",
-        ),
-        (
-            GOOD.replace('"version":1', '"version":7'),
-            UnknownVersionError,
-            1,
-            "version 7 is unknown; this reads version 1",
-        ),
-        (replaced(GOOD, 2, "{"), NotAnEventError, 2, "is not JSON"),
-        (replaced(GOOD, 2, '{"event":NaN}'), NotAnEventError, 2, "NaN is not a number"),
-        (replaced(GOOD, 2, "[" * 100_000), NotAnEventError, 2, "is not JSON"),
-        (replaced(GOOD, 2, "[1]"), NotAnEventError, 2, "is a list, not an object"),
-        (replaced(GOOD, 2, ""), NotAnEventError, 2, "is not JSON"),
-        (replaced(GOOD, 2, '{"event":"birth"}'), NotAnEventError, 2, "'birth'"),
-        (
-            replaced(GOOD, 3, '{"event":"engine","engine":"x","profile":1}'),
-            NotAnEventError,
-            3,
-            "engine.profile: Input should be a valid string",
-        ),
-        (
-            replaced(GOOD, 2, GOOD.splitlines()[0]),
-            NotAnEventError,
-            2,
-            "a header cannot stand here: the first line is the header",
-        ),
-        (
-            replaced(GOOD, 1, GOOD.splitlines()[1]),
-            NotAnEventError,
-            1,
-            "a clause cannot stand here: the first line is the header",
-        ),
-        (
-            replaced(GOOD, 2, GOOD.splitlines()[-1]),
-            NotAnEventError,
-            2,
-            "a footer is the last line",
-        ),
-        (
-            replaced(
-                GOOD,
-                4,
-                '{"event":"progress","engine":"x","done":1,"worlds":1,"failing":0}',
-            ),
-            NotAnEventError,
-            4,
-            "progress is live only and stands in no file",
-        ),
-    ],
-)
-def test_file_that_is_no_judgement_is_refused_with_line_and_reason(
-    text: str, error: type[StreamError], line: int, what: str
-) -> None:
-    with pytest.raises(error) as found:
-        read_stream(text)
-
-    assert found.value.line == line
-    assert what in found.value.what
-    assert str(found.value) == f"line {line}: {found.value.what}"
 
 
 def test_published_schema_is_that_of_the_events() -> None:
@@ -394,7 +303,7 @@ def test_judgement_that_is_read_looks_like_the_live_one() -> None:
     )
     found = events(result("ORD-001", "fail", failure=strange), faults=[CRASH])
 
-    assert shown(read_stream(written(found))) == shown(found)
+    assert shown(read(written(found))) == shown(found)
 
 
 def test_door_comes_before_the_clauses_it_would_explain() -> None:
@@ -519,18 +428,6 @@ def test_several_engines_are_summed_up_at_the_end() -> None:
     assert last.startswith("CONFORMANT  reference, profile seed-001: 40 of 42 clauses")
 
 
-def test_whole_trace_of_a_failing_world_can_be_shown() -> None:
-    lines = trace_lines(result("ORD-001", "fail"), AROUND, Page())
-
-    assert [each.plain for each in lines] == [
-        "ORD-001 on swift, every observation:",
-        '         2  run 1  hook_enter  extension: "h0"  position: 0',
-        '         3  run 1  hook_exit  extension: "h0"  position: 0',
-        '    >    4  run 1  hook_enter  extension: "m0"  position: 0',
-        "         5  run 1  model_request  messages: user:hi",
-    ]
-
-
 # --- JSON
 
 
@@ -560,7 +457,7 @@ def test_json_of_a_live_judgement_is_that_of_its_file() -> None:
     broken = result("ORD-001", "error", reason="/srv/someone/x", failure=strange)
     found = events(broken, faults=[CRASH])
 
-    assert json_text(gather(found)) == json_text(gather(read_stream(written(found))))
+    assert json_text(gather(found)) == json_text(gather(read(written(found))))
 
 
 def test_json_text_takes_every_string_and_number() -> None:

@@ -13,12 +13,17 @@ from xml.etree import ElementTree as ET
 import pytest
 from rich.console import Console, RenderableType
 
-from compat.report import cost_compared, cost_lines
-from compat.report.cost_markdown import markdown_text, tables_text
-from compat.report.cost_page import page_text
-from compat.report.cost_plots import Plot, plot, write_plot
+from compat.report.cost_files import (
+    Plot,
+    markdown_text,
+    page_text,
+    plot,
+    tables_text,
+    write_plot,
+)
 from compat.report.cost_says import says, says_not
 from compat.report.cost_tables import grids
+from compat.report.cost_terminal import compared_lines, lines
 from compat.report.cost_text import (
     NOTHING,
     bytes_text,
@@ -74,7 +79,7 @@ def printed(found: Iterable[RenderableType], width: int = 100) -> str:
 
 
 def shown(costs: Costs, width: int = 100) -> str:
-    return printed(cost_lines.lines(costs), width)
+    return printed(lines(costs), width)
 
 
 def only(**parts: object) -> Costs:
@@ -470,8 +475,7 @@ def test_plot_without_its_extra_says_which_one(monkeypatch) -> None:
 
 def test_importing_the_reports_imports_no_extra() -> None:
     code = (
-        "import sys, compat.report.cost_page, compat.report.cost_markdown,"
-        " compat.report.cost_lines, compat.report.cost_compared;"
+        "import sys, compat.report.cost_files, compat.report.cost_terminal;"
         "print({'matplotlib', 'jinja2', 'numpy'} & set(sys.modules))"
     )
     done = subprocess.run(
@@ -549,7 +553,7 @@ def test_comparison_has_a_line_for_each_row_and_the_counts_last() -> None:
         row("not shown", change=None, why="not in the second report"),
     ]
 
-    assert printed(cost_compared.lines(rows, 1.2)).splitlines() == [
+    assert printed(compared_lines(rows, 1.2)).splitlines() == [
         "not shown            wrap, over bare Python (not in the second report)",
         "not distinguishable  wrap, over bare Python",
         "pass                 wrap, over bare Python: 1.01 x (0.99 to 1.03)",
@@ -559,15 +563,13 @@ def test_comparison_has_a_line_for_each_row_and_the_counts_last() -> None:
 
 
 def test_nothing_compared_is_no_pass() -> None:
-    assert printed(cost_compared.lines([], 1.2)) == (
+    assert printed(compared_lines([], 1.2)) == (
         "NOTHING COMPARED: the two reports share no row\n"
     )
 
 
 def test_strange_text_is_only_text_in_a_comparison() -> None:
-    text = printed(
-        cost_compared.lines([row("not shown", name=HOSTILE, why=HOSTILE)], 2)
-    )
+    text = printed(compared_lines([row("not shown", name=HOSTILE, why=HOSTILE)], 2))
 
     assert "\x1b" not in text
     assert "[red]" in text

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.report.migration_schema import schema_text as report_schema
+from compat.report.migration_json import schema_text as report_schema
 from refengine.__main__ import main
 from refengine.testing.channels import VOLATILE
 from refengine.testing.scenario_files import schema_text

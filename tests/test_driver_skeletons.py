@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from compat.cli.init import DRIVERS
 from compat.drivers.building import find_go
 from compat.drivers.checking import check_driver
 from compat.drivers.installed import node_driver
 from compat.drivers.node_building import TSC
 from compat.drivers.remote import RemoteEngine
-from compat.drivers.skeleton import BUILDS, COMMANDS, LANGUAGES
 from refengine.profile import SEED_001
 from refengine.testing.clock import run
 from refengine.testing.doors import ReferenceEngine
@@ -79,11 +79,7 @@ def test_a_driver_that_init_writes_passes_and_does_as_the_reference_does(
     theirs = run(play(scenario, RemoteEngine("mine", lambda: command)))
     ours = run(play(scenario, ReferenceEngine(SEED_001)))
 
-    assert BUILDS[language].format(folder="mine") in done.stdout
+    assert DRIVERS[language].build.format(folder="mine") in done.stdout
     assert [each for each in found if each.found == "FAILED"] == []
     assert sum(each.found == "ok" for each in found) == 12
     assert first_divergence(theirs, ours) is None
-
-
-def test_each_language_has_a_command() -> None:
-    assert set(LANGUAGES) == set(COMMANDS) == {"python", *BUILDS}

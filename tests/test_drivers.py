@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.drivers import SessionLostError, driver_rows, measured_driver
+from compat.cli.init import driver_files
 from compat.drivers.checking import check_driver
 from compat.drivers.connection import PATIENCE, DriverProtocolError
 from compat.drivers.histories import SeenHistory
 from compat.drivers.node_building import find_node
 from compat.drivers.remote import RemoteEngine
-from compat.drivers.skeleton import PYTHON
 from compat.drivers.values import decoded, encoded
 from compat.engines.load_errors import NotInstalledError
 from compat.engines.loading import load_engine
@@ -27,6 +27,7 @@ from refengine.testing.session import play
 from refengine.testing.trace import Trace, first_divergence
 from tests.commands import refengine
 
+PYTHON = driver_files("python")["driver.py"]
 MISDEEDS = {
     "dies": "import os; print('oh', file=sys.stderr, flush=True); os._exit(3)",
     "hangs": "import time; time.sleep(60)",

@@ -6,7 +6,7 @@ import pytest
 
 from compat.dialects.flow.profile import FLOW_PROFILES, FlowProfile, flow_profile
 from compat.observe.flow.deciding import DECIDING
-from compat.profiles.flow_comparing import decided_text, decisions, flow_differences
+from compat.profiles.small_worlds import decided_text, decisions, flow_differences
 from refengine.postures import choosing, differences, options_of
 
 
@@ -56,7 +56,7 @@ def test_every_difference_is_told_and_shown_where_a_decision_shows_it(a, b) -> N
     assert [each.posture for each in found] == [
         name for name, _, _ in differences(a, b)
     ]
-    assert {each.posture for each in found if each.decision} == {
+    assert {each.posture for each in found if each.shown} == {
         each.posture for each in found
     } & decisions().keys()
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from compat.cli.dialect_skeletons import DIALECT_ENGINES, DIALECT_OF, DOOR
-from compat.cli.skeletons import DOORS, ENGINES
+from compat.cli.init import ENGINES as SKELETONS
+from compat.cli.init import engine_files
 from compat.engines.loading import load_engine
 from property_tests.checks import CHECKS
 from property_tests.corpus import fixed_worlds
@@ -19,6 +19,8 @@ from property_tests.smoke import smoke
 from tests.commands import refengine
 
 ROOT = Path(__file__).parent.parent
+ENGINES = [name for name, each in SKELETONS.items() if not each.dialect]
+DIALECT_ENGINES = [name for name in SKELETONS if name not in ENGINES]
 QUICK = ("--clause", "ORD-001", "--examples", "0", "--jobs", "1")
 
 
@@ -44,8 +46,12 @@ def written(kind: str, folder: Path) -> Path:
 def test_every_file_is_written_and_the_next_step_is_told(kind, tmp_path) -> None:
     done = refengine("init", "engine", "mine", "--for", kind, at=tmp_path)
 
-    assert {each.name for each in (tmp_path / "mine").iterdir()} == set(ENGINES[kind])
-    assert done.stdout.endswith(f"next: refengine conform mine/{DOORS[kind]}\n")
+    assert {each.name for each in (tmp_path / "mine").iterdir()} == set(
+        engine_files(kind)
+    )
+    assert done.stdout.endswith(
+        f"next: refengine conform mine/{SKELETONS[kind].door}\n"
+    )
 
 
 def test_the_door_is_for_an_async_engine_unless_something_else_is_asked(
@@ -75,7 +81,7 @@ def test_a_kind_that_there_is_not_is_refused(tmp_path) -> None:
 
 @pytest.mark.parametrize("kind", ENGINES)
 def test_the_door_works_and_declares_nothing_that_it_has_not(kind, tmp_path) -> None:
-    loaded = load_engine(f"{written(kind, tmp_path)}/{DOORS[kind]}")
+    loaded = load_engine(f"{written(kind, tmp_path)}/{SKELETONS[kind].door}")
 
     assert [each.got for each in smoke(loaded) if not each.passed] == []
     assert probe(loaded)[0] == frozenset()
@@ -97,7 +103,7 @@ def test_the_middleware_of_a_service_is_in_the_agents_that_are_judged(tmp_path) 
 @pytest.mark.parametrize("kind", ENGINES)
 def test_the_engine_is_judged_at_once(kind, tmp_path) -> None:
     folder = written(kind, tmp_path)
-    done = refengine("conform", DOORS[kind], *QUICK, at=folder)
+    done = refengine("conform", SKELETONS[kind].door, *QUICK, at=folder)
 
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -105,7 +111,7 @@ def test_the_engine_is_judged_at_once(kind, tmp_path) -> None:
 @pytest.mark.parametrize("clause", ["ERR-031", "ERR-014", "EXT-004", "TOOL-003"])
 def test_the_engine_tells_whose_an_error_is_and_what_it_kept(clause, tmp_path) -> None:
     written("async", tmp_path)
-    loaded = load_engine(f"{tmp_path}/conformance/{DOORS['async']}")
+    loaded = load_engine(f"{tmp_path}/conformance/door.py:Door")
     [check] = [each for each in CHECKS if each.clause == clause]
     player = VariantPlayer(loaded.engine, loaded.profile, loaded.capabilities)
     worlds = [each for each in fixed_worlds() if not each.repeat]
@@ -179,7 +185,8 @@ def test_the_test_that_is_written_passes_and_fails_with_the_engine(tmp_path) -> 
 @pytest.mark.parametrize("kind", ENGINES)
 def test_the_workflow_installs_extras_that_there_are(kind) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    [line] = [e for e in ENGINES[kind]["conformance.yml"].splitlines() if "pip" in e]
+    text = engine_files(kind)["conformance.yml"]
+    [line] = [each for each in text.splitlines() if "pip" in each]
     extras = line.partition("[")[2].partition("]")[0].split(",")
 
     assert set(extras) <= set(project["optional-dependencies"])
@@ -190,8 +197,8 @@ def test_a_door_to_a_dialect_is_short_and_what_it_declares_is_kept(
     kind, tmp_path
 ) -> None:
     folder = written(kind, tmp_path)
-    spoken = ("--dialect", DIALECT_OF[kind], "--examples", "40", "--jobs", "1")
-    done = refengine("conform", DOOR, *spoken, at=folder)
+    spoken = ("--dialect", SKELETONS[kind].dialect, "--examples", "40", "--jobs", "1")
+    done = refengine("conform", "door.py:Door", *spoken, at=folder)
     lines = (folder / "door.py").read_text("utf-8").splitlines()
 
     assert done.returncode == 0, done.stdout
@@ -204,6 +211,6 @@ def test_the_next_step_of_a_door_to_a_dialect_names_the_dialect(kind, tmp_path) 
     done = refengine("init", "engine", "mine", "--for", kind, at=tmp_path)
     names = {each.name for each in (tmp_path / "mine").iterdir()}
 
-    assert names == set(DIALECT_ENGINES[kind])
-    asked = f"conform mine/{DOOR} --dialect {DIALECT_OF[kind]}"
+    assert names == set(engine_files(kind))
+    asked = f"conform mine/door.py:Door --dialect {SKELETONS[kind].dialect}"
     assert done.stdout.endswith(f"next: refengine {asked}\n")

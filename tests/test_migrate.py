@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from compat.cli.init import migration_files
 from compat.cli.main import main
-from compat.cli.migration_skeleton import MIGRATION
 from compat.migration import corpus
 from compat.migration.corpus import fixed_worlds
 from compat.migration.words import Words
-from compat.report.migration_schema import FolderReport, PairReport
+from compat.report.migration_json import FolderReport, PairReport
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "struct_to_handler"
 FEW = ("--examples", "1", "--sharpness-plays", "0", "--search-plays", "0")
@@ -494,7 +494,9 @@ def test_skeleton_can_be_checked_at_once(command, capfd) -> None:
         main(["init", "migration", "mine"])
 
     assert raised.value.code in {0, None}
-    assert sorted(each.name for each in Path("mine").iterdir()) == sorted(MIGRATION)
+    assert sorted(each.name for each in Path("mine").iterdir()) == sorted(
+        migration_files()
+    )
     assert command("--all", "mine").code == 0
     with pytest.raises(SystemExit) as raised:
         main(["init", "migration", "mine"])
@@ -530,10 +532,10 @@ def test_a_mistake_in_a_test_is_one_line(tmp_path: Path) -> None:
 
 
 def test_fixture_asserts_what_the_command_answers(tmp_path: Path) -> None:
-    for name, text in MIGRATION.items():
+    for name, text in migration_files().items():
         few = text.replace('"new.py")', '"new.py", examples=1)')
         (tmp_path / name).write_text(few, "utf-8")
-    wrong = MIGRATION["new.py"].replace("-LIMIT:", "1 - LIMIT :")
+    wrong = migration_files()["new.py"].replace("-LIMIT:", "1 - LIMIT :")
     (tmp_path / "wrong.py").write_text(wrong, "utf-8")
     (tmp_path / "test_wrong.py").write_text(
         "def test_wrong(assert_migrates):\n"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.cli.skeletons import ENGINES
+from compat.cli.init import engine_files
 from tests.pages import BLOCK, ROOT, played, shows, steady
 from tests.test_docs import PAGES as RUN
 
@@ -96,7 +96,7 @@ def not_run(page: str) -> Iterator[str]:
 
 
 def test_the_door_of_the_tutorial_has_about_two_dozen_lines() -> None:
-    door = ENGINES["async"]["door.py"]
+    door = engine_files("async")["door.py"]
     code = re.sub(r'""".*?"""', "", door, flags=re.DOTALL).splitlines()
     lines = [line for line in code if line.strip() and "import " not in line]
 

@@ -12,7 +12,6 @@ import pytest
 from compat.cli.profile import listed
 from compat.dialects.callbacks.profile import CALLBACKS_PROFILES
 from compat.dialects.stream_loop.profile import LOOP_PROFILES
-from compat.profiles.callbacks_comparing import callbacks_differences
 from compat.profiles.comparing import (
     NoScenarioError,
     played,
@@ -20,7 +19,7 @@ from compat.profiles.comparing import (
     scenarios,
 )
 from compat.profiles.kinds import KINDS, meanings
-from compat.profiles.loop_comparing import loop_differences
+from compat.profiles.small_worlds import callbacks_differences, loop_differences
 from refengine.postures import options_of
 from refengine.profile import PROFILES, choosing, differences, options, profile
 from refengine.testing.scenario_files import read_scenario

@@ -19,8 +19,7 @@ from compat.corpora.entries import CorpusEntry
 from compat.engines.capabilities import CAPABILITIES
 from compat.migration.code_table import CODES
 from compat.observe.judging import summary
-from compat.report.conform_badge import badge_json, history_lines
-from compat.report.conform_json import to_json
+from compat.report.conform_files import badge_json, history_lines, to_json
 from compat.report.timeline import history_json
 from compat.state.contents import contents
 from compat.state.json_form import listed as runs_listed

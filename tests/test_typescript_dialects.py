@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from compat.cli.init import driver_files
 from compat.drivers.checking import check_driver
 from compat.drivers.connection import KeptDriver
 from compat.drivers.loops import typescript_loop
 from compat.drivers.node_building import OWN_PACKAGES, TSC, NodeDriver
 from compat.drivers.remote import DriverDialectError, opened
-from compat.drivers.skeleton import PYTHON
 from compat.engines.dialect_loading import load_dialect_engine
 from compat.engines.stream_loop.playing import play_loop
 from compat.engines.stream_loop.reference import StreamLoop
@@ -165,7 +165,9 @@ KNOWN = StreamLoop.capabilities
 
 
 def test_a_dialect_that_there_is_not_is_named(tmp_path: Path) -> None:
-    source = PYTHON.replace('"dialect": "react"', '"dialect": "waltz"')
+    source = driver_files("python")["driver.py"].replace(
+        '"dialect": "react"', '"dialect": "waltz"'
+    )
     kept = KeptDriver(lambda: driver(tmp_path, source))
 
     with pytest.raises(DriverDialectError, match="'waltz': there are only react"):

@@ -86,7 +86,7 @@ def run(  # noqa: PLR0913  # the options of the command
     others = (chosen or PEERS) if peers and subject is None else ()
     from benchmarks.measurer import ChildLostError
     from benchmarks.running import BenchRequest, check_outputs, measured
-    from compat.report import cost_lines
+    from compat.report.cost_terminal import lines
 
     with refusing("bench run", *_mistakes()):
         subjects = _found_by(subject), _found_by(against)
@@ -99,7 +99,7 @@ def run(  # noqa: PLR0913  # the options of the command
             return _lost("bench run", error)
         # Files first: whoever reads the report through a pipe may stop in the middle.
         _write(costs, files)
-    for line in cost_lines.lines(costs):
+    for line in lines(costs):
         _console().print(line)
     return _code(costs)
 
@@ -124,14 +124,14 @@ def compare(old: Path, new: Path, fail_above: float) -> int:
     6 the two have no row in common.
     """
     from benchmarks.comparing import compared, differing, read
-    from compat.report import cost_compared
+    from compat.report.cost_terminal import compared_lines
 
     with refusing("bench compare", *_mistakes()):
         first, second = read(old), read(new)
     rows = list(compared(first, second, fail_above))
     for text in differing(first, second):
         _console().print(f"The two differ in {text}", highlight=False)
-    for line in cost_compared.lines(rows, fail_above):
+    for line in compared_lines(rows, fail_above):
         _console().print(line)
     verdicts = {row.verdict for row in rows}
     if not verdicts - {"not shown"}:
@@ -198,9 +198,7 @@ def _found_by(text: str | None) -> str | None:
 
 
 def _write(costs: Costs, files: Mapping[str, Path | None]) -> None:
-    from compat.report.cost_markdown import markdown_text
-    from compat.report.cost_page import page_text
-    from compat.report.cost_plots import write_plot
+    from compat.report.cost_files import markdown_text, page_text, write_plot
 
     if path := files["json"]:
         path.write_text(costs.model_dump_json(indent=1) + "\n", "utf-8")

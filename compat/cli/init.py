@@ -1,29 +1,84 @@
-"""``refengine init migration|engine|driver [DIR]``: files that run at once."""
+"""``refengine init migration|engine|driver [DIR]``: files that run at once.
+
+What is written stands in ``skeletons``, a folder for each kind. A small engine stands
+behind each door and in each driver, and is replaced by one's own. Every file is run by
+a test.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 
 import click
 
-from compat.cli.command import argument, group, option, refusing
-from compat.cli.dialect_skeletons import DIALECT_ENGINES, DIALECT_OF, DOOR
-from compat.cli.migration_skeleton import MIGRATION
-from compat.cli.skeletons import DOORS, ENGINES
+from compat.cli.command import argument, group, option, refuse, refusing
 from compat.cli.values import PATH, one_of
-from compat.drivers.skeleton import BUILDS, COMMANDS, LANGUAGES, driver_files
 from compat.verdicts.exit_codes import OK
 
 app = group("Write a skeleton to start from.")
 
+MIGRATION: Final = ("old.py", "new.py", "migration.toml", "test_migration.py")
+JUDGED: Final = ("test_conformance.py", "conformance.yml")
+"""What stands beside each door."""
 
-class AlreadyThereError(ValueError):
-    """A file of the skeleton would overwrite one that is there."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        super().__init__(f"{path} is already there: name another folder")
+@dataclass(frozen=True, slots=True)
+class EngineSkeleton:
+    """A door, what stands behind it, and how the two are judged."""
+
+    behind: str
+    door: str = "door.py:Door"
+    """What names the engine, from its folder."""
+    dialect: str = ""
+    extras: str = "testing"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The files, in the order in which they are told."""
+        return self.behind, "door.py", *JUDGED
+
+
+@dataclass(frozen=True, slots=True)
+class DriverSkeleton:
+    """A driver: its files, and the commands that start and, if need be, build it."""
+
+    names: tuple[str, ...]
+    command: str
+    build: str = ""
+
+
+ENGINES: Final[Mapping[str, EngineSkeleton]] = MappingProxyType(
+    {
+        "async": EngineSkeleton("loop.py"),
+        "langchain": EngineSkeleton(
+            "service.py", "door.py:door", extras="testing,langchain"
+        ),
+        "loop": EngineSkeleton("streams.py", dialect="stream-loop"),
+        "callbacks": EngineSkeleton("sessions.py", dialect="callbacks"),
+    }
+)
+"""Kinds of engines: with hooks that take what ours take; agents that ``create_agent``
+of LangChain makes; engines of a dialect."""
+DRIVERS: Final[Mapping[str, DriverSkeleton]] = MappingProxyType(
+    {
+        "python": DriverSkeleton(("driver.py",), "python {folder}/driver.py"),
+        "go": DriverSkeleton(
+            ("driver.go", "go.mod"),
+            "{folder}/driver",
+            "go build -C {folder} -o driver",
+        ),
+        "typescript": DriverSkeleton(
+            ("driver.ts", "package.json", "tsconfig.json"),
+            "node {folder}/driver.js",
+            "cd {folder} && npm install && npm run build",
+        ),
+    }
+)
+"""Drivers by the language that they are written in."""
 
 
 @app.command()
@@ -34,7 +89,7 @@ def migration(folder: Path) -> int:
     Exit codes: 0 written, 2 a file is already there, or cannot be written.
     """
     checked = f"{folder / 'old.py'} {folder / 'new.py'}"
-    return _write(folder, MIGRATION, f"migrate check {checked}")
+    return _write(folder, migration_files(), f"migrate check {checked}")
 
 
 @app.command()
@@ -43,7 +98,7 @@ def migration(folder: Path) -> int:
     "--for",
     "kind",
     about="the kind of engine behind the door",
-    kind=one_of(*ENGINES, *DIALECT_ENGINES),
+    kind=one_of(*ENGINES),
     default="async",
 )
 def engine(folder: Path, kind: str) -> int:
@@ -53,10 +108,10 @@ def engine(folder: Path, kind: str) -> int:
 
     Exit codes: 0 written, 2 a file is already there, or cannot be written.
     """
-    if kind in DIALECT_ENGINES:
-        asked = f"conform {folder / DOOR} --dialect {DIALECT_OF[kind]}"
-        return _write(folder, DIALECT_ENGINES[kind], asked)
-    return _write(folder, ENGINES[kind], f"conform {folder / DOORS[kind]}")
+    chosen = ENGINES[kind]
+    spoken = f" --dialect {chosen.dialect}" if chosen.dialect else ""
+    asked = f"conform {folder / chosen.door}{spoken}"
+    return _write(folder, engine_files(kind), asked)
 
 
 @app.command()
@@ -64,7 +119,7 @@ def engine(folder: Path, kind: str) -> int:
 @option(
     "--language",
     about="what it is written in",
-    kind=one_of(*LANGUAGES),
+    kind=one_of(*DRIVERS),
     default="python",
 )
 def driver(folder: Path, language: str) -> int:
@@ -74,29 +129,55 @@ def driver(folder: Path, language: str) -> int:
 
     Exit codes: 0 written, 2 a file is already there, or cannot be written.
     """
-    command = COMMANDS[language].format(folder=folder)
-    build = BUILDS.get(language, "").format(folder=folder)
-    checked = f"driver check '{command}'"
+    chosen = DRIVERS[language]
+    checked = f"driver check '{chosen.command.format(folder=folder)}'"
+    build = chosen.build.format(folder=folder)
     return _write(folder, driver_files(language), checked, build)
+
+
+def migration_files() -> Mapping[str, str]:
+    """Return the files of a migration by name; its first check says "holds"."""
+    return {each: _text(f"migration/{each}") for each in MIGRATION}
+
+
+def engine_files(kind: str) -> Mapping[str, str]:
+    """Return the files of one of ``ENGINES`` by name."""
+    of = ENGINES[kind]
+    return {
+        name: _text(
+            f"{'engine' if name in JUDGED else kind}/{name}",
+            door=of.door,
+            dialect=of.dialect,
+            extras=of.extras,
+        )
+        for name in of.names
+    }
+
+
+def driver_files(language: str) -> Mapping[str, str]:
+    """Return the files of one of ``DRIVERS`` by name."""
+    return {each: _text(f"{language}/{each}") for each in DRIVERS[language].names}
+
+
+def _text(name: str, **values: str) -> str:
+    """Return what is written for a file of a skeleton."""
+    from compat.report.pages import filled
+
+    return filled("compat.cli", f"skeletons/{name}.j2", values)
 
 
 def _write(
     folder: Path, files: Mapping[str, str], following: str, first: str = ""
 ) -> int:
-    with refusing("init", AlreadyThereError, OSError):
-        write(folder, files)
+    with refusing("init", OSError):
+        for name in files:
+            if (folder / name).exists():
+                refuse("init", f"{folder / name} is already there: name another folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text, "utf-8")
     click.echo(f"wrote {', '.join(files)} to {folder}")
     if first:
         click.echo(f"first: {first}")
     click.echo(f"next: refengine {following}")
     return OK
-
-
-def write(folder: Path, files: Mapping[str, str]) -> None:
-    """Write a skeleton; raises AlreadyThereError before anything is written."""
-    for name in files:
-        if (folder / name).exists():
-            raise AlreadyThereError(folder / name)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (folder / name).write_text(text, "utf-8")

@@ -416,8 +416,8 @@ def _folder(
 ) -> int:
     from compat.migration.folder import folder_code, judge_pieces, pieces_in
     from compat.migration.spread_pieces import judge_spread
-    from compat.report.folder import case_line, folder_json, folder_lines
-    from compat.report.migration_json import dump, report
+    from compat.report.migration import case_line, folder_lines
+    from compat.report.migration_json import dump, folder_json, report
     from compat.report.terminal import console
     from compat.wire.scrubbing.outputs import json_without_secrets, output_scrubber
 
@@ -445,7 +445,7 @@ def _folder(
 
 
 def _wire_lines(how: CheckOptions) -> Iterable[Text]:
-    from compat.report.wire import wire_lines
+    from compat.report.migration import wire_lines
 
     return () if how.wire is None else wire_lines(how.wire.summary)
 
@@ -465,8 +465,7 @@ def _reach_lines(how: CheckOptions) -> Iterable[str]:
 def _header(how: CheckOptions, *verdicts: Migration) -> dict[str, object]:
     from importlib.metadata import version
 
-    from compat.report.given import given_json
-    from compat.report.wire import wire_json
+    from compat.report.migration_json import given_json, wire_json
     from compat.warm import WARM
 
     given = [file for each in verdicts for file in each.given]

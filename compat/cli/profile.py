@@ -19,10 +19,7 @@ from refengine.profile import Profile
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from compat.profiles.comparing import PostureDifference
-    from compat.profiles.flow_comparing import FlowPostureDifference
-    from compat.profiles.kinds import ProfileKind, ShownDifference
-    from compat.profiles.small_worlds import WorldPostureDifference
+    from compat.profiles.kinds import PostureDifference, ProfileKind
     from property_tests.inferring import Inferred, Posture
     from refengine.messages import Json
 
@@ -152,15 +149,15 @@ def diff(a: str, b: str) -> int:
     return OK
 
 
-def _what_shows(each: ShownDifference, left: str, right: str) -> Text:
-    from compat.profiles.comparing import PostureDifference
-    from compat.profiles.small_worlds import WorldPostureDifference
+def _what_shows(each: PostureDifference, left: str, right: str) -> Text:
+    from rich.text import Text
 
-    if isinstance(each, PostureDifference):
-        return _by_run(each)
-    if isinstance(each, WorldPostureDifference):
-        return _by_world(each, left, right)
-    return _by_decision(each, left, right)
+    names = (f"as {left}", f"as {right}")
+    labels = ("first divergence",) if len(each.shown) == 1 else names
+    text = Text(f"\n  {each.by}", style="dim")
+    for label, shown in zip(labels, each.shown, strict=False):
+        text.append(f"\n  {label}: {shown}", style="default")
+    return text.append("\n")
 
 
 def _headed(posture: str, meaning: str, left: AnyProfile, right: AnyProfile) -> Text:
@@ -175,36 +172,6 @@ def _headed(posture: str, meaning: str, left: AnyProfile, right: AnyProfile) -> 
         why = unconfirmed().get(each.name, {}).get(posture)
         text.append(f"  ({why})" if why else "", style="dim")
     return text
-
-
-def _by_run(each: PostureDifference) -> Text:
-    from rich.text import Text
-
-    scenario = json.dumps(each.scenario, ensure_ascii=False)
-    text = Text(f"\n  scenario: {scenario}", style="dim")
-    text.append(f"\n  first divergence: {each.divergence}\n", style="default")
-    return text
-
-
-def _by_decision(each: FlowPostureDifference, left: str, right: str) -> Text:
-    from rich.text import Text
-
-    if each.decision is None:
-        return Text("\n  no decision shows it alone: a whole run does\n", style="dim")
-    decision = json.dumps(each.decision, ensure_ascii=False)
-    text = Text(f"\n  decision: {decision}", style="dim")
-    for name, shown in zip((left, right), each.shown, strict=True):
-        text.append(f"\n  as {name}: {shown}", style="default")
-    return text.append("\n")
-
-
-def _by_world(each: WorldPostureDifference, left: str, right: str) -> Text:
-    from rich.text import Text
-
-    text = Text(f"\n  world: {each.world}", style="dim")
-    for name, shown in zip((left, right), each.shown, strict=True):
-        text.append(f"\n  as {name}: {shown}", style="default")
-    return text.append("\n")
 
 
 @app.command()

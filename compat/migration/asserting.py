@@ -29,8 +29,7 @@ from compat.migration.options import (
 from compat.migration.reach import OWN, SIDE_DOORS, Reach, address
 from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.subject_runner import CheckOptions
-from compat.report.migration import lines
-from compat.report.wire import wire_lines
+from compat.report.migration import lines, wire_lines
 from compat.verdicts.migration import Migration
 from compat.verdicts.relations import RELATIONS
 

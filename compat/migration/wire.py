@@ -18,7 +18,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.migration.corpus import Corpus, MigrationWorld
-from compat.report.wire import OverTheWire
+from compat.verdicts.migration import OverTheWire
 from compat.wire.errors import MissingWireExtraError
 from compat.wire.server.refusals import ApiError
 from compat.wire.server.requests import check_request

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, TypeAlias, cast
 
+from compat.profiles.kinds import PostureDifference
 from refengine.errors import RefengineError, error
 from refengine.messages import Json
 from refengine.profile import Profile, choosing, differences, options
@@ -29,17 +29,6 @@ from refengine.testing.trace import (
 )
 
 Entry: TypeAlias = "Mapping[str, Json]"  # an observation as JSON values
-
-
-@dataclass(frozen=True, slots=True)
-class PostureDifference:
-    """One posture in which two profiles differ, and what a run shows of it."""
-
-    posture: str
-    left: str
-    right: str
-    scenario: Mapping[str, Any]
-    divergence: Divergence
 
 
 @error
@@ -79,9 +68,10 @@ def profile_differences(a: Profile, b: Profile) -> Iterator[PostureDifference]:
     the divergence shows.
     """
     known = scenarios()
-    for posture, left, right in differences(a, b):
+    for posture, _, right in differences(a, b):
         scenario, found = _shown(known[posture], a, posture, right)
-        yield PostureDifference(posture, left, right, scenario, found)
+        told = f"scenario: {json.dumps(scenario, ensure_ascii=False)}"
+        yield PostureDifference(posture, told, (str(found),))
 
 
 def _shown(

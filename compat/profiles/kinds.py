@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final
 
 from compat.dialects.callbacks.profile import CALLBACKS_PROFILES, CallbacksProfile
 from compat.dialects.flow.profile import FLOW_PROFILES, FlowProfile
@@ -21,16 +21,19 @@ from refengine.errors import RefengineError, error
 from refengine.postures import AnyProfile, named
 from refengine.profile import PROFILES, Profile
 
-if TYPE_CHECKING:
-    from compat.profiles.comparing import PostureDifference
-    from compat.profiles.flow_comparing import FlowPostureDifference
-    from compat.profiles.small_worlds import WorldPostureDifference
 
-ShownDifference: TypeAlias = (
-    "PostureDifference | FlowPostureDifference | WorldPostureDifference"
-)
-"""A posture in which two profiles differ, with what shows it: a run, a decision, or a
-small world."""
+@dataclass(frozen=True, slots=True)
+class PostureDifference:
+    """One posture in which two profiles differ, with what shows it.
+
+    ``shown`` has the first divergence of two runs, or what comes of either option; it
+    is empty where only a whole run shows the posture.
+    """
+
+    posture: str
+    by: str
+    """A scenario, a decision or a small world, in a line."""
+    shown: tuple[str, ...] = ()
 
 
 @error
@@ -61,7 +64,7 @@ class ProfileKind:
     profiles: tuple[AnyProfile, ...]
     shown_by: str
 
-    def differences(self, a: AnyProfile, b: AnyProfile) -> Iterator[ShownDifference]:
+    def differences(self, a: AnyProfile, b: AnyProfile) -> Iterator[PostureDifference]:
         """Yield each posture in which two profiles of it differ, and what shows it."""
         module, _, name = self.shown_by.partition(":")
         found = import_module(f"compat.profiles.{module}")
@@ -75,21 +78,21 @@ KINDS: Final = (
         "the Flow dialect",
         FlowProfile,
         FLOW_PROFILES,
-        "flow_comparing:flow_differences",
+        "small_worlds:flow_differences",
     ),
     ProfileKind(
         "stream-loop",
         "the stream-loop dialect",
         LoopProfile,
         LOOP_PROFILES,
-        "loop_comparing:loop_differences",
+        "small_worlds:loop_differences",
     ),
     ProfileKind(
         "callbacks",
         "the callbacks dialect",
         CallbacksProfile,
         CALLBACKS_PROFILES,
-        "callbacks_comparing:callbacks_differences",
+        "small_worlds:callbacks_differences",
     ),
 )
 

@@ -46,6 +46,13 @@ class FailureText:
         return f"{self.asked}{where}"
 
     @property
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What was asked for and what came, each with its label."""
+        differs = (("differs", self.differs),) if self.differs else ()
+        values = ("expected", self.expected), ("got", self.got)
+        return ("asked", self.asked_where), *values, *differs
+
+    @property
     def world_title(self) -> str:
         """What stands over the world, which is told as it was played."""
         title = "the smallest world found"

@@ -1,8 +1,11 @@
-"""The event stream of a judgement as a file: one JSON object a line, and back.
+"""The event stream of a judgement as a file: one JSON object a line.
 
-A reader trusts nothing: a file without its footer was cut off, one whose digest is
-another was changed, and both are refused. The lines are ASCII, so that a lone surrogate
-of some engine's answer survives, and every line is written in one way only.
+The lines are ASCII, so that a lone surrogate of some engine's answer survives, and
+every line is written in one way only.
+
+    python -m compat.report.conform_stream
+
+prints the published schema of a line.
 """
 
 from __future__ import annotations
@@ -10,12 +13,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NoReturn, TextIO, cast
+from typing import Any, Final, TextIO, cast
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from compat.report.conform_text import cleaned, plain
+from compat.report.conform_text import cleaned
 from compat.verdicts.conformance import (
     VERSION,
     AnyEvent,
@@ -25,31 +29,6 @@ from compat.verdicts.conformance import (
 )
 
 _EVENTS: Final[TypeAdapter[AnyEvent]] = TypeAdapter(AnyEvent)
-
-
-class StreamError(ValueError):
-    """The text is not a judgement; says in which line, and what is wrong there."""
-
-    def __init__(self, line: int, what: str) -> None:
-        self.line = line
-        self.what = what
-        super().__init__(f"line {line}: {what}")
-
-
-class CutOffError(StreamError):
-    """There is no footer, so nothing that stands in the file counts."""
-
-
-class ChangedError(StreamError):
-    """The digest is not that of the lines, so something was changed afterwards."""
-
-
-class UnknownVersionError(StreamError):
-    """The file was written in another version of the format."""
-
-
-class NotAnEventError(StreamError):
-    """The line is not an event that can stand in this place."""
 
 
 class JudgementStream:
@@ -88,68 +67,6 @@ def line(event: AnyEvent) -> str:
     return f"{text}\n"
 
 
-def read_stream(text: str) -> list[AnyEvent]:
-    """Return the events of a file; raises a StreamError that names the line."""
-    lines = text.split("\n")
-    if lines[-1]:
-        raise CutOffError(len(lines), "the line does not end: the file was cut off")
-    events = [_read(number, each) for number, each in enumerate(lines[:-1], 1)]
-    if not events or not isinstance(events[-1], Footer):
-        raise CutOffError(len(lines), "there is no footer: the file was cut off")
-    for number, each in enumerate(events[:-1], 1):
-        if isinstance(each, Footer):
-            raise NotAnEventError(number, "a footer is the last line")
-    _check_digest(lines[1:-2], events[-1], len(events))
-    return events
-
-
-def _read(number: int, text: str) -> AnyEvent:
-    data = _object(number, text)
-    if number == 1 and data.get("version", VERSION) != VERSION:
-        theirs = plain(json.dumps(data["version"]))
-        what = f"version {theirs} is unknown; this reads version {VERSION}"
-        raise UnknownVersionError(number, what)
-    try:
-        event = _EVENTS.validate_python(data)
-    except ValidationError as error:
-        raise NotAnEventError(number, _first_mistake(error)) from None
-    if isinstance(event, StreamHeader) != (number == 1):
-        what = f"a {event.event} cannot stand here: the first line is the header"
-        raise NotAnEventError(number, what)
-    if isinstance(event, Progress):
-        raise NotAnEventError(number, "progress is live only and stands in no file")
-    return event
-
-
-def _object(number: int, text: str) -> Mapping[str, Any]:
-    try:
-        data: object = json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise NotAnEventError(number, f"is not JSON: {plain(str(error))}") from None
-    if not isinstance(data, dict):
-        raise NotAnEventError(number, f"is a {type(data).__name__}, not an object")
-    return cast("Mapping[str, Any]", data)
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a number of JSON")
-
-
-def _first_mistake(error: ValidationError) -> str:
-    first, *_ = error.errors(include_url=False)
-    where = ".".join(map(str, first["loc"]))
-    return plain(f"{where}: {first['msg']}" if where else first["msg"])
-
-
-def _check_digest(between: Sequence[str], footer: Footer, number: int) -> None:
-    found = hashlib.sha256()
-    for each in between:
-        found.update(f"{each}\n".encode("utf-8", "surrogatepass"))
-    if found.hexdigest() != footer.digest:
-        what = "the digest is not that of the lines: the file was changed"
-        raise ChangedError(number, what)
-
-
 def finite(value: Any) -> Any:  # noqa: ANN401  # anything an event holds
     """Return a value in which numbers that JSON does not have are texts."""
     if isinstance(value, float) and not math.isfinite(value):
@@ -160,3 +77,14 @@ def finite(value: Any) -> Any:  # noqa: ANN401  # anything an event holds
     if isinstance(value, list | tuple):
         return [finite(each) for each in cast("Sequence[Any]", value)]
     return value
+
+
+def schema_text() -> str:
+    """Return the published text: sorted, indented, with a newline at its end."""
+    found = _EVENTS.json_schema()
+    found["title"] = f"A line of the event stream of a judgement, version {VERSION}"
+    return json.dumps(found, indent=2, sort_keys=True) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(schema_text())

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from compat.report.conform_text import counted, does, plain, without_paths
-from compat.report.cost_peers import base_runs
-from compat.report.cost_tables import by_price, nearest, price
+from compat.report.cost_tables import (
+    base_runs,
+    by_price,
+    grids,
+    nearest,
+    price,
+)
 from compat.report.cost_text import (
     SAME,
+    CostGrid,
     blocked_text,
+    noise_text,
     percent,
     ratio_estimate,
     ratio_text,
@@ -50,6 +58,34 @@ FLOORS: Final[dict[Floor, str]] = {
     "without it": "the same subject without it",
 }
 """Floors as they are called in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class CostReport:
+    """All that is said of a benchmark; what writes it out adds nothing of its own."""
+
+    facts: tuple[tuple[str, str], ...]
+    noise: str
+    says: tuple[str, ...]
+    says_not: tuple[str, ...]
+    grids: tuple[CostGrid, ...]
+
+    @property
+    def told(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Both lists of sentences under their titles, without those that are empty."""
+        both = ("What this says", self.says), ("What it does not say", self.says_not)
+        return tuple(each for each in both if each[1])
+
+
+def gathered(costs: Costs) -> CostReport:
+    """Return what every report of a benchmark says."""
+    return CostReport(
+        tuple(facts(costs)),
+        noise_text(costs),
+        tuple(says(costs)),
+        tuple(says_not(costs)),
+        tuple(grids(costs)),
+    )
 
 
 def facts(costs: Costs) -> Iterator[tuple[str, str]]:

@@ -1,39 +1,43 @@
-"""The tables of a benchmark: what each of our own costs, and how it grows."""
+"""The tables of a benchmark before they are drawn: what every report of it sets.
+
+What each of our own costs, how it grows, what peers take, and the bars we hold.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from compat.report.conform_text import counted, plain
-from compat.report.cost_grid import (
+from compat.report.conform_text import brief, counted, plain
+from compat.report.cost_text import (
+    NOTHING,
+    SAME,
     CostCell,
     CostColumn,
     CostGrid,
     GridRow,
     blocked_row,
-    left,
-    named,
-    words,
-)
-from compat.report.cost_peers import peer_grids
-from compat.report.cost_text import (
-    NOTHING,
-    SAME,
     bytes_text,
+    columns,
+    failure_text,
+    named,
     over,
     percent,
+    ratio_estimate,
+    ratio_text,
     seconds_estimate,
     seconds_text,
+    words,
 )
 from compat.verdicts.cost import (
     SHAPES,
+    Bar,
     Compared,
     Cost,
     Costs,
     Growth,
     HookCost,
-    Missing,
+    PeerCost,
     Section,
     Shape,
 )
@@ -58,9 +62,14 @@ SECTIONS: Final[tuple[tuple[Section, str, str], ...]] = (
         "A handler, a struct middleware, and one that an adapter made a handler.",
     ),
 )
+_KNOB_NAMES: Final = "N / history / tools"
+_KNOBS: Final = "N is the number of handlers, history a number of messages."
 _BY_PRICE: Final = ("handlers",)
 _NAMED: Final = ("axes", "subject")
 """Sections whose rows say in their names what else differs."""
+
+
+WORK: Final = "one tool call and two calls of a scripted model in the same process"
 
 
 def grids(costs: Costs) -> Iterator[CostGrid]:
@@ -78,7 +87,7 @@ def grids(costs: Costs) -> Iterator[CostGrid]:
     held = [each for each in costs.costs if _holds(each)]
     if held:
         yield _memory_grid(held)
-    yield from peer_grids(costs)
+    yield from _peer_grids(costs)
 
 
 def _holds(cost: Cost) -> bool:
@@ -121,32 +130,24 @@ def settings(costs: Sequence[Cost]) -> str:
 def _cost_grid(key: str, title: str, about: str, found: Sequence[Cost]) -> CostGrid:
     shared = settings(found)
     knobs = not shared and key not in _NAMED
-    columns = (
-        left(key.rstrip("s") if key in {"hooks", "handlers"} else "what is run"),
-        *((CostColumn(_KNOB_NAMES),) if knobs else ()),
-        left("over"),
-        CostColumn("floor", extra=True),
-        CostColumn("a run"),
-        CostColumn("one handler adds"),
-        CostColumn("ratio to the floor"),
-    )
+    what = key.rstrip("s") if key in {"hooks", "handlers"} else "what is run"
+    names = (f"<{what}", *([_KNOB_NAMES] if knobs else []), "<over", "?floor")
+    heads = columns(*names, "a run", "one handler adds", "ratio to the floor")
     note = f"Each with {shared}." if shared else _KNOBS if knobs else ""
-    rows = (row for each in found for row in _cost_rows(each, columns))
-    return CostGrid(key, title, f"{about} {note}".strip(), columns, tuple(rows))
+    rows = (row for each in found for row in _cost_rows(each, heads))
+    return CostGrid(key, title, f"{about} {note}".strip(), heads, tuple(rows))
 
 
-_KNOB_NAMES: Final = "N / history / tools"
-_KNOBS: Final = "N is the number of handlers, history a number of messages."
-
-
-def _cost_rows(cost: Cost, columns: Sequence[CostColumn]) -> Iterator[GridRow]:
+def _cost_rows(cost: Cost, heads: Sequence[CostColumn]) -> Iterator[GridRow]:
     name = named(cost.name)
     if cost.blocked:
-        yield blocked_row((name,), cost.blocked, len(columns))
+        yield blocked_row((name,), cost.blocked, len(heads))
         return
-    knobs = f"{cost.n:,} / {cost.history:,} / {cost.tools:,}"
-    head = (name, CostCell(knobs)) if columns[1].name == _KNOB_NAMES else (name,)
-    cells = [*map(_compared_cells, cost.compared), *map(_missing_cells, cost.missing)]
+    knobs = heads[1].name == _KNOB_NAMES
+    head = (name, *([CostCell(_knobs(cost))] if knobs else []))
+    empty = (*words((NOTHING,) * 3), CostCell("no such floor", "quiet"))
+    cells = [_compared_cells(each) for each in cost.compared]
+    cells += [(CostCell(each.floor), *empty) for each in cost.missing]
     for at, each in enumerate(cells):
         yield GridRow((*head, *each), again=at > 0)
 
@@ -159,9 +160,8 @@ def _compared_cells(found: Compared) -> tuple[CostCell, ...]:
     return (CostCell(found.floor), *words((*times, adds)), ratio)
 
 
-def _missing_cells(found: Missing) -> tuple[CostCell, ...]:
-    empty = words((NOTHING,) * 3)
-    return (CostCell(found.floor), *empty, CostCell("no such floor", "quiet"))
+def _knobs(cost: Cost) -> str:
+    return f"{cost.n:,} / {cost.history:,} / {cost.tools:,}"
 
 
 def _hook_grid(hooks: Sequence[HookCost]) -> CostGrid:
@@ -169,16 +169,10 @@ def _hook_grid(hooks: Sequence[HookCost]) -> CostGrid:
         "The most expensive first: what a hook takes itself, without what it calls,"
         " and its share of what all hooks of the subject take."
     )
-    columns = (
-        left("handler"),
-        left("hook"),
-        CostColumn("calls in a run"),
-        CostColumn("one call"),
-        CostColumn("share"),
-        left("beside a hook that does nothing"),
-    )
+    first = "<handler", "<hook", "calls in a run", "one call", "share"
+    heads = columns(*first, "<beside a hook that does nothing")
     rows = tuple(GridRow(_hook_cells(each)) for each in by_price(hooks))
-    return CostGrid("own-hooks", "Each hook of your handlers", about, columns, rows)
+    return CostGrid("own-hooks", "Each hook of your handlers", about, heads, rows)
 
 
 def _hook_cells(found: HookCost) -> tuple[CostCell, ...]:
@@ -199,21 +193,16 @@ def _growth_grid(found: Sequence[Growth]) -> CostGrid:
         " shape lies from what was measured, as a mean; * marks the simplest that fits"
         " as well as any."
     )
-    columns = (
-        left("handlers of one kind"),
-        CostColumn("up to"),
-        CostColumn("one more adds"),
-        CostColumn("by hand"),
-        *map(CostColumn, SHAPES),
-    )
-    rows = tuple(_growth_row(each, columns) for each in found)
-    return CostGrid("growth", "Growth", about, columns, rows)
+    first = "<handlers of one kind", "up to", "one more adds", "by hand"
+    heads = columns(*first, *SHAPES)
+    rows = tuple(_growth_row(each, heads) for each in found)
+    return CostGrid("growth", "Growth", about, heads, rows)
 
 
-def _growth_row(found: Growth, columns: Sequence[CostColumn]) -> GridRow:
+def _growth_row(found: Growth, heads: Sequence[CostColumn]) -> GridRow:
     name = named(found.name)
     if found.blocked:
-        return blocked_row((name,), found.blocked, len(columns))
+        return blocked_row((name,), found.blocked, len(heads))
     most = max((each.n for each in found.points), default=0)
     by_hand = seconds_text(found.bare_slope.value) if found.bare_slope else NOTHING
     numbers = words((f"{most:,}", seconds_estimate(found.slope), by_hand))
@@ -230,21 +219,148 @@ def _fit_cell(found: Growth, shape: Shape) -> CostCell:
 
 
 def _memory_grid(found: Sequence[Cost]) -> CostGrid:
-    columns = (
-        left("what is run"),
-        CostColumn("N / history / tools"),
-        CostColumn("at its peak"),
-        CostColumn("left after it"),
-        CostColumn("blocks in use"),
-    )
+    last = "at its peak", "left after it", "blocks in use"
+    heads = columns("<what is run", _KNOB_NAMES, *last)
     rows = (GridRow((named(cost.name), *words(_memory_texts(cost)))) for cost in found)
     about = f"What one run holds, as Python's own allocator counts it. {_KNOBS}"
-    return CostGrid("memory", "Memory of a run", plain(about), columns, tuple(rows))
+    return CostGrid("memory", "Memory of a run", plain(about), heads, tuple(rows))
 
 
 def _memory_texts(cost: Cost) -> tuple[str, ...]:
     held = cost.memory
-    knobs = f"{cost.n:,} / {cost.history:,} / {cost.tools:,}"
     if held is None:
-        return (knobs, NOTHING, NOTHING, NOTHING)
-    return (knobs, bytes_text(held.peak), bytes_text(held.left), f"{held.blocks:,}")
+        return (_knobs(cost), *(NOTHING,) * 3)
+    return (
+        _knobs(cost),
+        bytes_text(held.peak),
+        bytes_text(held.left),
+        f"{held.blocks:,}",
+    )
+
+
+def _peer_grids(costs: Costs) -> Iterator[CostGrid]:
+    """Yield the tables of peers, of memory per handler and of bars that have rows."""
+    if costs.peers or costs.absent:
+        yield _base_grid(costs)
+    if costs.peers:
+        yield _peer_hooks(costs.peers)
+    grown = memory_rows(costs)
+    if grown:
+        yield _handler_memory(grown)
+    if costs.bars:
+        yield _bar_grid(costs.bars)
+
+
+def base_runs(peers: Sequence[PeerCost]) -> list[PeerCost]:
+    """Return the first row with a base run of each peer; a base run has no hook."""
+    found: dict[tuple[str, str], PeerCost] = {}
+    for each in peers:
+        if each.base_seconds is not None:
+            found.setdefault((each.peer, each.version), each)
+    return list(found.values())
+
+
+def memory_rows(costs: Costs) -> list[tuple[str, str, float]]:
+    """Return who, kind of hook and bytes a handler adds: ours first, then the peers."""
+    ours = [
+        ("refengine", each.name, each.memory_slope)
+        for each in costs.growth
+        if each.memory_slope is not None and not each.blocked
+    ]
+    peers = [
+        (_who(each), each.hook, each.memory)
+        for each in costs.peers
+        if each.memory is not None and not each.blocked
+    ]
+    return ours + peers
+
+
+def _bar_cell(bar: Bar) -> CostCell:
+    """Return whether a bar holds, in a word or two."""
+    if bar.holds is None:
+        return CostCell("not measured", "quiet")
+    return CostCell("holds", "good") if bar.holds else CostCell("MISSED", "bad")
+
+
+def _who(found: PeerCost) -> str:
+    return f"{found.peer} {found.version}".strip()
+
+
+def _base_grid(costs: Costs) -> CostGrid:
+    about = f"A run without handlers: {WORK}."
+    heads = columns("<framework", "a run", "over bare Python", "over refengine")
+    rows = [GridRow(_base_cells(each)) for each in base_runs(costs.peers)]
+    shown = {each.peer for each in base_runs(costs.peers)}
+    unmeasured = {e.peer: e for e in costs.peers if e.peer not in shown}
+    rows += [_no_base_row(each) for each in unmeasured.values()]
+    missing = (*words((NOTHING,) * 2), CostCell("absent, see below", "quiet"))
+    rows += [GridRow((named(each.peer), *missing)) for each in costs.absent]
+    return CostGrid("base", "Other frameworks: a run", about, heads, tuple(rows))
+
+
+def _base_cells(found: PeerCost) -> tuple[CostCell, ...]:
+    seconds = (
+        NOTHING if found.base_seconds is None else seconds_text(found.base_seconds)
+    )
+    bare, ours = map(ratio_estimate, (found.base_over_bare, found.base_over_ours))
+    return (named(_who(found)), *words((seconds, bare, ours)))
+
+
+def _no_base_row(found: PeerCost) -> GridRow:
+    name = named(_who(found))
+    if found.blocked:
+        return blocked_row((name,), found.blocked, 4)
+    return GridRow((name, *words((NOTHING,) * 3)))
+
+
+def _peer_hooks(peers: Sequence[PeerCost]) -> CostGrid:
+    about = (
+        "What one handler adds to a run there, beside the hook of ours that does the"
+        " same. The last column says with how many handlers a run fails, and how."
+    )
+    numbers = "one handler adds", "over bare Python", "over refengine"
+    heads = columns("<framework", "<its hook", "?<ours", *numbers, "<fails at")
+    rows = tuple(_peer_row(each, len(heads)) for each in peers)
+    return CostGrid("peers", "Other frameworks: a handler", about, heads, rows)
+
+
+def _peer_row(found: PeerCost, width: int) -> GridRow:
+    names = named(_who(found)), named(found.hook), named(found.ours)
+    if found.blocked:
+        return blocked_row(names, found.blocked, width)
+    numbers = (
+        seconds_estimate(found.per_handler),
+        ratio_estimate(found.over_bare),
+        ratio_estimate(found.over_ours),
+    )
+    silent = found.fails is not None and found.fails.how == "silent"
+    fails = CostCell(failure_text(found.fails, found.tried), "bad" if silent else "")
+    return GridRow((*names, *words(numbers), fails))
+
+
+def _handler_memory(found: Sequence[tuple[str, str, float]]) -> CostGrid:
+    about = "What one more handler adds to the peak of a run."
+    heads = columns("<framework", "<hook", "one handler adds")
+    rows = (
+        GridRow((named(who), named(hook), CostCell(bytes_text(size))))
+        for who, hook, size in found
+    )
+    return CostGrid("memory-handler", "Memory of a handler", about, heads, tuple(rows))
+
+
+def _bar_grid(bars: Sequence[Bar]) -> CostGrid:
+    about = "Limits that we hold ourselves to."
+    heads = columns("<bar", "ratio", "limit", "<verdict", "<why")
+    rows = tuple(GridRow(_bar_cells(each)) for each in bars)
+    return CostGrid("bars", "Bars", about, heads, rows)
+
+
+def _bar_cells(bar: Bar) -> tuple[CostCell, ...]:
+    ratio = NOTHING if bar.ratio is None else ratio_text(bar.ratio)
+    why = brief(bar.why, 200)
+    return (
+        named(bar.name),
+        *words((ratio, f"≤ {ratio_text(bar.limit)}")),
+        _bar_cell(bar),
+        CostCell(why),
+    )

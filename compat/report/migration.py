@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from rich.text import Text
 
 from compat.report.conform_text import counted, does
-from compat.report.given import given_lines
-from compat.report.sharpness import sharpness_line, sharpness_lines
 from compat.report.story import short, story
 from compat.report.values import both, rows_beside
 from compat.verdicts.migration import (
     SIDES,
     DescribedDivergence,
     Exercise,
+    GivenWorlds,
+    JudgedCase,
     Migration,
     Noise,
+    OverTheWire,
     UnusualDivergence,
 )
 from compat.verdicts.relations import DEFAULT_RELATION, channels_of
+from compat.verdicts.sharpness import Sharpness, Unnoticed
 
 STYLES: Final = {"-": "red", "+": "green", " ": "dim"}
 MANY: Final = 12
 """So many lines of one kind are shown; the JSON report has all of them."""
+WIDE: Final = 200
+"""So much of a change is shown: what is compared stands in it twice."""
 
 
 def lines(verdict: Migration) -> Iterator[Text]:
@@ -33,7 +37,7 @@ def lines(verdict: Migration) -> Iterator[Text]:
     if verdict.fault is not None:
         return
     if verdict.sharpness is not None:
-        yield _indented(sharpness_line(verdict.sharpness))
+        yield _indented(_sharpness(verdict.sharpness))
     for each in sorted(verdict.noise, key=_consequence)[:MANY]:
         yield _indented(
             f"{each.side} differs from itself in {each.channel} {each.path}:"
@@ -52,6 +56,71 @@ def lines(verdict: Migration) -> Iterator[Text]:
     for place in verdict.unused:
         yield _indented(f"volatile in {place}: UNUSED, it differs nowhere")
     yield from _basis(verdict)
+
+
+def case_line(case: JudgedCase) -> Text:
+    """Return the line of one case."""
+    line = Text(
+        "met     " if case.met else "NOT MET ", "green" if case.met else "bold red"
+    )
+    line.append(f"{case.piece}/{case.case}  ", "default")
+    if case.met:
+        line.append(case.got, "dim")
+    else:
+        line.append(f"{case.got}, expected {case.expected}", "red")
+    return line
+
+
+def folder_lines(
+    cases: Sequence[JudgedCase], *, reports: bool = False
+) -> Iterator[Text]:
+    """Yield the reports of the cases that are not met, or of all, and the counts."""
+    for case in cases:
+        if reports or not case.met:
+            yield Text(f"\n{case.piece}/{case.case}, expected {case.expected}:", "bold")
+            yield from lines(case.verdict)
+    met = sum(case.met for case in cases)
+    yield Text(f"\n{counted(len(cases), 'case')}, {met} met")
+    found = {k: v for case in cases for k, v in case.verdict.frameworks.items()}
+    if found:
+        names = ", ".join(f"{name} {version}" for name, version in found.items())
+        yield Text(f"built with {names}")
+
+
+def given_lines(given: Iterable[GivenWorlds]) -> Iterator[str]:
+    """Yield a line for each file."""
+    for each in given:
+        if each.played:
+            yield f"{each.file}: {each.played} as they are, {each.made} made from them"
+        else:
+            yield f"{each.file}: in {each.made} of them"
+        if each.of:
+            yield (
+                f"{each.file}: a sample of {counted(each.of, 'session')}; if none of it"
+                f" diverges, at most {each.bound:.2%} of them do, at 95 %"
+            )
+        for api, count in each.not_read.items():
+            what = f"{counted(count, 'exchange')} of {api}"
+            yield f"{each.file}: {what} {does(count, 'were')} not read"
+
+
+def wire_lines(found: OverTheWire) -> Iterator[Text]:
+    """Yield the line of the clients, and that of the worlds left out if any were."""
+    chat, *others = found.versions.items()
+    rest = "".join(f", {name} {version}" for name, version in others)
+    yield Text(f"over the wire: ChatOpenAI {chat[1]}{rest}")
+    if found.left_out:
+        count = sum(found.left_out.values())
+        why = ", ".join(
+            f"{times} with {each}" for each, times in sorted(found.left_out.items())
+        )
+        yield Text(f"  {counted(count, 'world')} left out: {why}")
+    if found.cases:
+        why = "there is one way to run a graph"
+        yield Text(
+            f"  {counted(len(found.cases), 'case')} left out, {why}:"
+            f" {', '.join(found.cases)}"
+        )
 
 
 def _consequence(noise: Noise) -> bool:
@@ -153,9 +222,7 @@ def _near(rows: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 def _basis(verdict: Migration) -> Iterator[Text]:
     yield Text()
-    if verdict.sharpness is not None and (
-        found := [*sharpness_lines(verdict.sharpness)]
-    ):
+    if verdict.sharpness is not None and (found := [*_unnoticed(verdict.sharpness)]):
         yield from found
         yield Text()
     worlds = counted(verdict.worlds, "world")
@@ -214,6 +281,61 @@ def _exercise(side: str, ran: Exercise) -> Iterator[Text]:
         yield _indented(f"and {len(ran.uncovered) - MANY} more", "yellow")
     if ran.printed:
         yield _indented(f"printed: {short(ran.printed[0])}")
+
+
+def _sharpness(found: Sharpness) -> str:
+    """Return how sharp a verdict is, in one line."""
+    if found.refused is not None:
+        return f"How sharp that is, is not known: {found.refused}."
+    if not found.tried:
+        return "How sharp that is, is not known: no small change of NEW was tried."
+    line = (
+        f"The worlds noticed {found.noticed} of {counted(found.tried, 'small change')}"
+        f" of NEW ({found.raw:.0f} %)"
+    )
+    if found.marked:
+        line += f"; {found.percent:.0f} % without {len(found.marked)} marked equivalent"
+    return f"{line}."
+
+
+def _unnoticed(found: Sharpness) -> Iterator[Text]:
+    """Yield what was not noticed, and what would notice it."""
+    open_ones = [each for each in found.unnoticed if each.reason is None]
+    if not found.enough:
+        text = f"less than the {found.least:g} % that are required"
+        yield Text(f"NOT SHARP ENOUGH  {text}", "bold yellow")
+    if open_ones:
+        yield Text("Not noticed, and what would notice it:")
+    for each in open_ones[:MANY]:
+        yield Text(f"  {each.file}, line {each.line}: {_cut(each.source)}", "yellow")
+        yield Text(f"    {_cut(each.change)}")
+        yield Text(f"    {_reached(each)}; {_cut(each.needs)}", "dim")
+    if len(open_ones) > MANY:
+        yield Text(f"  and {len(open_ones) - MANY} more", "yellow")
+    for each in found.marked:
+        change = _cut(each.change)
+        yield Text(f"  {each.file}, line {each.line}: {change} ({each.reason})", "dim")
+    for text in found.stale:
+        yield Text(f"  marked equivalent, UNUSED: {text}", "bold yellow")
+    if found.untried:
+        more = counted(found.untried, "more small change")
+        yield Text(
+            f"  {more} {does(found.untried, 'were')} not tried in"
+            f" {counted(found.plays, 'play')}: --sharpness-plays allows more",
+            "yellow",
+        )
+
+
+def _reached(each: Unnoticed) -> str:
+    """Return how many worlds reach the line of a change."""
+    if not each.worlds:
+        return f"no world reaches line {each.line}"
+    played = "" if each.played == each.worlds else f", played in {each.played}"
+    return f"reached by {counted(each.worlds, 'world')}{played}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDE else f"{text[: WIDE - 1]}…"
 
 
 def _indented(text: str, style: str = "") -> Text:

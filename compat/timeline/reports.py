@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from compat.report.migration_schema import FolderReport, PairReport
+from compat.report.migration_json import FolderReport, PairReport
 from compat.verdicts.timeline import TimelineItem, VersionJudged
 from refengine.testing.json_values import is_mapping
 

@@ -1,9 +1,9 @@
 """What a judgement of an engine says: one stream of events, from header to footer.
 
 Every report reads these and nothing else: terminal, JSON, JUnit, Markdown, HTML. The
-stream as a file is one JSON object a line; a file without its footer was cut off and is
-refused. Times, paths and versions stand in the header alone, so that the digest, which
-covers all else, is the same for the same engines, corpus and contract (verdicts).
+stream as a file is one JSON object a line; a file without its footer was cut off.
+Times, paths and versions stand in the header alone, so that the digest, which covers
+all else, is the same for the same engines, corpus and contract (verdicts).
 """
 
 from __future__ import annotations

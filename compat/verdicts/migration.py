@@ -162,6 +162,18 @@ class GivenWorlds:
 
 
 @dataclass(frozen=True, slots=True)
+class OverTheWire:
+    """The clients' versions by distribution, and how many worlds were left out why.
+
+    ``cases`` of a folder were left out because they lose a way to be run.
+    """
+
+    versions: Mapping[str, str]
+    left_out: Mapping[str, int]
+    cases: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Searched:
     """What a search did: so many plays, after which so many worlds joined."""
 

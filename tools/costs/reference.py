@@ -17,10 +17,13 @@ from typing import Final
 from benchmarks.comparing import read
 from benchmarks.defaults import PEERS
 from benchmarks.running import BenchRequest, measured
-from compat.report.cost_markdown import markdown_text, tables_text
-from compat.report.cost_page import page_text
-from compat.report.cost_peers import base_runs
-from compat.report.cost_plots import write_plot
+from compat.report.cost_files import (
+    markdown_text,
+    page_text,
+    tables_text,
+    write_plot,
+)
+from compat.report.cost_tables import base_runs
 from compat.report.cost_text import seconds_text
 from compat.verdicts.cost import Compared, Cost, Costs, Floor
 from tools.costs.profiles import profiles

@@ -21,8 +21,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from compat.report.conform_text import brief
-from compat.report.cost_grid import folded
-from compat.report.cost_text import seconds_text
+from compat.report.cost_text import folded, seconds_text
 
 Dash: TypeAlias = Literal["-", "--", ":", ""]
 INK: Final = "#1c1e21"

@@ -13,7 +13,7 @@ from typing import Final
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from compat.report.cost_peers import base_runs, memory_rows
+from compat.report.cost_tables import base_runs, memory_rows
 from compat.report.cost_text import (
     bytes_text,
     failure_text,

@@ -1,31 +1,41 @@
-"""What a benchmark found, line by line, for a person at a terminal or in a log."""
+"""Benchmarks at a terminal or in a log: one by itself, and two row by row."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from compat.report.cost_grid import (
+from compat.report.conform_text import brief, plain, without_paths
+from compat.report.cost_says import gathered
+from compat.report.cost_text import (
     CostCell,
     CostColumn,
     CostGrid,
     GridRow,
     Tone,
     folded,
+    ratio_estimate,
+    ratio_text,
 )
-from compat.report.cost_says import facts, says, says_not
-from compat.report.cost_tables import grids
-from compat.report.cost_text import noise_text
-from compat.verdicts.cost import Costs
+from compat.verdicts.cost import ComparedRow, Costs
 
 WIDTH: Final = 100
 """Of a table where there is no terminal that tells one: in a file, or in a pipe."""
+Verdict: TypeAlias = Literal["pass", "fail", "not distinguishable", "not shown"]
+VERDICTS: Final[dict[Verdict, str]] = {
+    "pass": "green",
+    "fail": "bold red",
+    "not distinguishable": "dim",
+    "not shown": "yellow",
+}
+"""A style for each verdict, the order in which they are counted."""
 STYLES: Final[dict[Tone, str]] = {
     "": "",
     "good": "green",
@@ -60,13 +70,15 @@ LOOKS: Final = (
 def lines(costs: Costs) -> Iterator[RenderableType]:
     """Yield the report: on what it rests, each table that has rows, what it says."""
     yield Text("What a handler costs", "bold")
-    found = [*facts(costs), ("noise", noise_text(costs))]
+    report = gathered(costs)
+    found = [*report.facts, ("noise", report.noise)]
     yield _pairs([(Text(name, "dim"), Text(value)) for name, value in found])
-    for grid in grids(costs):
+    for grid in report.grids:
         yield from (Text(), Text(grid.title, "bold"), Text(grid.about, "dim"))
         yield FittedTable(grid)
-    yield from _listed("What this says", tuple(says(costs)))
-    yield from _listed("What it does not say", tuple(says_not(costs)))
+    for title, sentences in report.told:
+        yield from (Text(), Text(title, "bold"))
+        yield _pairs([(Text("-"), Text(each)) for each in sentences])
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +111,6 @@ def _pairs(found: Sequence[tuple[Text, Text]]) -> Table:
     for name, text in found:
         table.add_row(name, text)
     return table
-
-
-def _listed(title: str, sentences: Sequence[str]) -> Iterator[RenderableType]:
-    if sentences:
-        yield from (Text(), Text(title, "bold"))
-        yield _pairs([(Text("-"), Text(each)) for each in sentences])
 
 
 def _table(grid: CostGrid, look: TableLook) -> Table:
@@ -174,3 +180,35 @@ def _cell(column: CostColumn, cell: CostCell, look: TableLook) -> Text:
     if look.split and column.right:
         text = text.replace(" (", "\n(")
     return Text(text, STYLES[cell.tone])
+
+
+def compared_lines(rows: Sequence[ComparedRow], limit: float) -> Iterator[Text]:
+    """Yield a line for each row, those that fail last, and how many of each there are.
+
+    ``limit`` is the ratio of the second report to the first above which a row fails.
+    """
+    order = ("not shown", "not distinguishable", "pass", "fail")
+    width = max(map(len, order))
+    for row in sorted(rows, key=lambda each: order.index(each.verdict)):
+        yield _compared(row, width)
+    yield _summary(rows, limit)
+
+
+def _summary(rows: Sequence[ComparedRow], limit: float) -> Text:
+    """Return the counts; with nothing to compare that is said, and is not a pass."""
+    if not rows:
+        return Text("NOTHING COMPARED: the two reports share no row", "bold red")
+    found = Counter(row.verdict for row in rows)
+    counts = ", ".join(f"{found[each]} {each}" for each in VERDICTS)
+    failed = "bold red" if found["fail"] else "bold"
+    return Text(f"{counts} (fails above {ratio_text(limit)})", failed)
+
+
+def _compared(row: ComparedRow, width: int) -> Text:
+    line = Text(f"{row.verdict:{width}}  ", VERDICTS[row.verdict])
+    line.append(f"{brief(row.name, 60)}, over {row.floor}", "default")
+    if row.verdict in {"pass", "fail"} and row.change is not None:
+        line.append(f": {ratio_estimate(row.change)}", "default")
+    if row.why:
+        line.append(f" ({plain(without_paths(row.why))})", "dim")
+    return line
