@@ -4,13 +4,14 @@
                                                   └→ after_agent, if it succeeded
 
 One ``Loop`` is one run. It is an async generator that the consumer pulls, so nothing
-runs ahead of who reads the events, and no task is needed for a run.
+runs ahead of who reads the events, and no task is needed for a run. A run that is kept
+is a loop of its own, ``resume.keeper.KeptRun``, which takes the steps of this one.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from typing import Final, Literal, Protocol, TypeAlias, TypeVar, cast
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Final, Literal, TypeAlias, cast
 
 from refengine.awaiting import CancellationWatch
 from refengine.chain import CallScope, Pipeline
@@ -41,7 +42,7 @@ from refengine.routing import (
 )
 from refengine.shared_stream import SharedStream
 from refengine.stream import StreamReader
-from refengine.struct_middleware import LegacyPass, StateCell
+from refengine.struct_middleware import Phase, StateCell
 from refengine.tool_calls import (
     AbsentCall,
     AbsentTool,
@@ -54,9 +55,6 @@ from refengine.tool_calls import (
 from refengine.tool_onion import BoundTool
 from refengine.tools import NO_OPTIONS, Options, ToolMeta
 
-T = TypeVar("T")
-Ask: TypeAlias = Callable[[Context], Awaitable[T | None]]
-"""A call of the model: what came of it, None if the model is to be asked again."""
 Status: TypeAlias = Literal[
     "completed",
     "returned_directly",
@@ -66,83 +64,9 @@ Status: TypeAlias = Literal[
     "cancelled",
 ]
 
-_SUCCESS: Final = frozenset(("completed", "returned_directly"))
-BEFORE, MODEL, AFTER, TOOLS, AFTER_AGENT, END = range(1, 7)
-"""The parts of an iteration in order, and what comes after the last one."""
+SUCCESS: Final = frozenset(("completed", "returned_directly"))
 APOLOGY: Final = "There was no iteration left to run these calls."
 """What the answer is where calls come too late (posture ``exhaustion``)."""
-
-
-class RunKeeper(Protocol):
-    """Keeps one run; a run asks it where it stands and tells it what became of it.
-
-    A run that is not kept has none. Each method may raise NotKeepableError; those that
-    are awaited write a step, and raise what the store raises.
-    """
-
-    async def begin(self) -> int:
-        """Begin or go on; return the part of the iteration that comes first, or 0."""
-        ...
-
-    def context(self) -> Context:
-        """Return the context of the iteration in which the run goes on."""
-        ...
-
-    def response(self) -> Message:
-        """Return the response of the iteration in which the run goes on."""
-        ...
-
-    def iteration_begins(self) -> None:
-        """Know that one iteration more was counted."""
-        ...
-
-    async def run_phases(
-        self, phases: Sequence[LegacyPass | Pipeline], ctx: Context
-    ) -> Context:
-        """Run the hooks of a pass; return the context that they leave."""
-        ...
-
-    def first_attempt(self) -> int:
-        """Return the attempt at the model that the iteration begins with."""
-        ...
-
-    def asking(self, ask: Ask[T]) -> Ask[T]:
-        """Return a call of the model that is kept where it is interrupted."""
-        ...
-
-    def answered(self, answer: Message, response: Message) -> None:
-        """Look at what the model gave, and know what the run goes on with."""
-        ...
-
-    def shown_before(self) -> frozenset[str] | None:
-        """Return the tools that the model was told before the run was kept, if any."""
-        ...
-
-    def go_on_with(self, batch: CallBatch) -> None:
-        """Give the calls of a message their records, and what was kept of them."""
-        ...
-
-    async def calls_begin(self, response: Message, ctx: Context) -> None:
-        """Keep that the model has called tools."""
-        ...
-
-    async def calls_ended(
-        self, batch: CallBatch, response: Message, ctx: Context
-    ) -> None:
-        """Keep where calls asked, or failed; raises Interrupt if one asks."""
-        ...
-
-    async def settled(self) -> None:
-        """Keep the results of the calls."""
-        ...
-
-    async def after_agent(self) -> None:
-        """Run the hooks after a run that succeeded."""
-        ...
-
-    async def end(self) -> None:
-        """Keep what the run ended with."""
-        ...
 
 
 class Loop:
@@ -150,11 +74,13 @@ class Loop:
 
     __slots__ = (
         "_follows",
-        "_owed",
         "_single_call",
+        "after",
         "answer",
+        "attempt",
         "attempts",
         "batch",
+        "before",
         "bound",
         "cell",
         "ctx",
@@ -163,15 +89,16 @@ class Loop:
         "history",
         "interrupts",
         "iterations",
-        "keeper",
         "live",
         "locals",
         "machine",
         "model_call",
         "options",
+        "owed",
         "plan",
         "run_path",
         "sends_history",
+        "shown_before",
         "status",
         "streaming",
         "system",
@@ -180,6 +107,10 @@ class Loop:
     )
     watch: CancellationWatch
     """Set by whoever runs it: knows whether the run was cancelled."""
+    attempt: int
+    """The attempt at the model that the iteration begins with."""
+    shown_before: frozenset[str] | None
+    """The tools that the model was told before the run was kept, if it goes on."""
 
     def __init__(
         self,
@@ -190,10 +121,13 @@ class Loop:
         streaming: bool,
         options: Options = NO_OPTIONS,
     ) -> None:
-        self._owed = False
-        self.keeper: RunKeeper | None = None
+        self.owed = False
         self.interrupts: tuple[Pending, ...] = ()
         self.machine = machine
+        self.before: Sequence[Phase] = machine.before
+        self.after: Sequence[Phase] = machine.after
+        self.attempt = 1
+        self.shown_before = None
         self.plan = plan
         self.streaming = streaming
         self.options = options
@@ -224,116 +158,74 @@ class Loop:
         self.iterations = 0
         self.events: list[AgentEvent] = []
 
-    async def run(  # noqa: C901, PLR0912, PLR0915  # the order of a run, in one place
+    async def run(  # noqa: C901  # the order of a run, in one place
         self,
     ) -> AsyncGenerator[AgentEvent, None]:
         """Yield the events of the run; raises what ends it with an error.
 
-        ``skip`` is 0 but in a run that goes on from where it was kept: then it is the
-        part of the iteration that comes first. What needs no waiting is not awaited:
-        a coroutine for each part made a run without handlers a tenth slower.
+        What needs no waiting is not awaited: a coroutine for each part made a run
+        without handlers a tenth slower.
         """
-        machine, keeper, watch = self.machine, self.keeper, self.watch
-        ask: Ask[Message] = self.ask_model
-        open_answer: Ask[AgentEvent] = self.open_answer
+        machine, watch = self.machine, self.watch
         try:
-            skip = self.start()
-            if keeper is not None:
-                # Of an iteration that goes on where it was.
-                self.cell = StateCell(without_tools=self.plan.without_tools)
-                ask, open_answer = keeper.asking(ask), keeper.asking(open_answer)
-                skip = await keeper.begin()
-            while self.status == "error" and (skip or self.next_iteration()):
-                ctx = self.ctx
-                if keeper is not None and skip > BEFORE:
-                    ctx = keeper.context()
-                elif machine.before:
-                    ctx = await self.before_model()
-                if keeper is not None and skip > MODEL:
-                    response = keeper.response()
-                elif self.streaming:
+            self.start()
+            while self.status == "error" and self.next_iteration():
+                ctx = await self.before_model() if self.before else self.ctx
+                if self.streaming:
                     answer = None
                     while answer is None:
-                        opened = await open_answer(ctx)
-                        yield opened or await self.open_again(open_answer, ctx)
-                        answer = await self._drained()
-                    response = self._taken(self._accepted(answer))
-                    await self._come_out()
+                        opened = await self.open_answer(ctx)
+                        yield opened or await until(self.open_answer, ctx)
+                        answer = await self.drained()
+                    response = self.taken(self.in_time(answer))
+                    await self.come_out()
                 else:
-                    answer = await ask(ctx) or await self.ask_again(ask, ctx)
-                    response = self._accepted(answer)
-                    self.history = self.history.appended(response)
-                    self._owed, self.attempts = True, None
-                    yield self._tell(AgentEvent("model", self.run_path, response))
-                if machine.after and skip <= AFTER:
+                    answer = await self.ask_model(ctx)
+                    answer = answer or await until(self.ask_model, ctx)
+                    response = self.taken(self.in_time(answer))
+                    yield self.tell(AgentEvent("model", self.run_path, response))
+                if self.after:
                     ctx = await self.after_model(ctx)
                 calls = self.route(response)
-                self._owed = not calls and calls is not None
+                self.owed = not calls and calls is not None
                 if calls:
-                    ctx = self._tools_context(ctx)
-                    self.batch = batch = self.batch_of(calls, ctx)
-                    if keeper is not None and skip < TOOLS:
-                        await keeper.calls_begin(response, ctx)
+                    self.batch = batch = self.batch_of(calls, self.tools_context(ctx))
+                    batch.ask_handler()
                     while (event := await batch.next_event()) is not None:
                         yield event
-                    if keeper is not None:
-                        await keeper.calls_ended(batch, response, ctx)
-                    if (
-                        batch.interrupted
-                        or keeper is not None
-                        or watch.count() > watch.had
-                    ):
-                        await self._end_calls(batch)
-                    elif self.settle(batch):
-                        self.status = "returned_directly"
-                elif calls is not None:
+                    if watch.count() > watch.had:
+                        await self.come_out()
+                    self.end_calls(batch)
+                elif self.owed:
                     self.status = "completed"
-                skip = 0
-            if keeper is not None or machine.after_agent:
-                await self._end()
+            if machine.after_agent and self.status in SUCCESS:
+                await machine.after_agent.observe(self.ctx, self.history)
+                await self.come_out()
         except (Interrupt, BaseExceptionGroup) as error:
-            stop = interrupt_in(error)
-            if stop is None:
-                raise
-            yield await self._interrupted(stop)
+            yield await self.interrupted(error)
         finally:
             await self.leave()
 
-    def start(self) -> int:
-        """Start the run: bind its tools; return the part that comes first."""
+    def start(self) -> None:
+        """Start the run: bind its tools."""
         if not self._single_call:
             self.bound = self.machine.binder.for_run(self.plan)
-        return 0
 
     async def after_model(self, ctx: Context) -> Context:
-        """Run the after-model phases; return the context of the tools."""
-        ctx = await self.run_phases(self.machine.after, ctx)
-        await self._come_out()
+        """Run the after-model phases; return the context that they leave."""
+        ctx = await self.run_phases(self.after, ctx)
+        await self.come_out()
         return ctx
 
-    async def _end_calls(self, batch: CallBatch) -> None:
+    def end_calls(self, batch: CallBatch) -> None:
         """Keep the results; raises the first error, or Interrupt if a call asks."""
-        await self._come_out()
         if batch.interrupted and batch.error() is None:
             self.interrupts = batch.pending(self.run_path, self.iterations)
             raise Interrupt
         if self.settle(batch):
             self.status = "returned_directly"
-        elif self.keeper is not None:
-            await self.keeper.settled()
 
-    async def _end(self) -> None:
-        keeper = self.keeper
-        if self.status in _SUCCESS and self.machine.after_agent:
-            if keeper is None:
-                await self.machine.after_agent.observe(self.ctx, self.history)
-            else:
-                await keeper.after_agent()
-            await self._come_out()
-        if keeper is not None:
-            await keeper.end()
-
-    async def _come_out(self) -> None:
+    async def come_out(self) -> None:
         """Raise the CancelledError that a hook or a wrapper of a stream swallowed."""
         if self.watch.cancelled:
             await self.watch.come_out()
@@ -344,10 +236,8 @@ class Loop:
         limit = machine.max_iterations
         if self.iterations < limit:
             self.iterations += 1
-            if machine.before or machine.after:
+            if self.before or self.after:
                 self.cell = StateCell(without_tools=self.plan.without_tools)
-            if self.keeper is not None:
-                self.keeper.iteration_begins()
             return True
         if machine.profile.exhaustion != "outcome":
             raise MaxIterationsExceededError(limit)
@@ -358,29 +248,25 @@ class Loop:
     async def before_model(self) -> Context:
         """Run the before-model phases; return the context the model is called with."""
         profile, kept = self.machine.profile, self.history
-        ctx = await self.run_phases(self.machine.before, self.ctx)
-        await self._come_out()
+        ctx = await self.run_phases(self.before, self.ctx)
+        await self.come_out()
         if profile.before_model_edits == "this_call":
             self.this_call, self.history = self.history or None, kept
         return self.ctx if profile.model_context == "before_hooks" else ctx
 
-    def _tools_context(self, ctx: Context) -> Context:
-        """Return the context of the tools, given that of the after-hooks."""
+    def tools_context(self, ctx: Context) -> Context:
+        """Return the context of the tools, given that of the hooks before them."""
         reaches = self.machine.profile.model_context
         return ctx if reaches == "iteration" else self.ctx
 
-    async def run_phases(
-        self, phases: Sequence[LegacyPass | Pipeline], ctx: Context
-    ) -> Context:
+    async def run_phases(self, phases: Sequence[Phase], ctx: Context) -> Context:
         """Run the hooks of a pass; return the context that they leave."""
-        if self.keeper is not None:
-            return await self.keeper.run_phases(phases, ctx)
         messages: Sequence[Message] = self.history
         for phase in phases:
             if isinstance(phase, Pipeline):
                 ctx, messages = await phase.rewrite(ctx, messages)
             else:
-                messages = await phase.rewrite(ctx, messages, self.cell)
+                ctx, messages = await phase.rewrite(ctx, messages, self.cell)
         self.history = as_history(messages)
         return at_point(ctx, self.run_path, None, self.locals)
 
@@ -394,25 +280,17 @@ class Loop:
             refuse_unanswered(sent)
         return sent if self.system is None else sent.after(self.system)
 
-    def _accepted(self, answer: Message) -> Message:
-        """Return the response that the run goes on with."""
-        response = self._in_time(answer)
-        if self.keeper is not None:
-            self.keeper.answered(answer, response)
-        return response
-
-    def _in_time(self, response: Message) -> Message:
+    def in_time(self, response: Message) -> Message:
         """Return the response, or an apology for calls that come too late to run."""
         if not self.machine.apologises or not response.tool_calls:
             return response
         late = self.iterations == self.machine.max_iterations
         return Message("assistant", APOLOGY) if late else response
 
-    def _taken(self, response: Message) -> Message:
+    def taken(self, response: Message) -> Message:
         """Put the response into the history; until its calls begin they are owed."""
         self.history = self.history.appended(response)
-        self._owed = True
-        self.attempts = None
+        self.owed, self.attempts = True, None
         return response
 
     async def ask_model(self, ctx: Context) -> Message | None:
@@ -445,7 +323,7 @@ class Loop:
         stream = cast("StreamReader[Chunk]", reader)
         return AgentEvent("model", self.run_path, stream=stream)
 
-    async def _drained(self) -> Message | None:
+    async def drained(self) -> Message | None:
         """Read the rest of the answer; what came of it is told in either case.
 
         None comes back if it broke, and the model is to be asked again.
@@ -468,25 +346,17 @@ class Loop:
         await self.attempts.broke(broke)
         return None
 
-    async def ask_again(self, ask: Ask[Message], ctx: Context) -> Message:
-        """Return the answer of a later attempt; raises what ends them."""
-        return await until(ask, ctx)
-
-    async def open_again(self, ask: Ask[AgentEvent], ctx: Context) -> AgentEvent:
-        """Return the event of a later attempt; raises what ends them."""
-        return await until(ask, ctx)
-
     def _begin_asking(self, retry: ModelRetry) -> Attempts:
         """Begin the attempts of this iteration."""
         at = self.run_path, self.locals
-        number = 1 if self.keeper is None else self.keeper.first_attempt()
+        number, self.attempt = self.attempt, 1
         return Attempts(self.machine.model, self._request(), at, retry, number)
 
     def _tell_answer(
         self, live: SharedStream[MessageChunk], message: Message | None
     ) -> None:
         chunks = tuple(live.chunks)
-        self._tell(AgentEvent("model", self.run_path, message, chunks=chunks))
+        self.tell(AgentEvent("model", self.run_path, message, chunks=chunks))
 
     def _call_model(self) -> ModelCall:
         request = self._request()
@@ -505,7 +375,7 @@ class Loop:
         calls: tuple[ToolCall, ...] | None = ()
         if not self._single_call or machine.profile.route == "last_left":
             calls = next_calls(
-                machine.profile, response, self.history, hooked=bool(machine.after)
+                machine.profile, response, self.history, hooked=bool(self.after)
             )
         if self._single_call or not calls:
             if calls is None and not self._single_call:
@@ -522,18 +392,13 @@ class Loop:
         direct = self.direct_call(runs)
         one_by_one = self.machine.tools_config.sequential
         held = direct if profile.direct_event == "last" else None
-        batch = CallBatch(
+        return CallBatch(
             runs,
             ctx,
             (self.streaming, one_by_one),
             held=held if isinstance(held, ToolCallRun) else None,
             profile=profile,
         )
-        if self.keeper is not None:
-            self.keeper.go_on_with(batch)
-        if len(batch.runs) < len(runs):
-            batch.ask_handler()
-        return batch
 
     def prepare_call(self, call: ToolCall, bound: Mapping[str, BoundTool]) -> AnyCall:
         """Return the call, ready to run; raises ToolNotFound before any runs."""
@@ -565,9 +430,8 @@ class Loop:
         call, machine = self.model_call, self.machine
         if not machine.model or machine.profile.hidden_tool == "runs":
             return False
-        before = None if self.keeper is None else self.keeper.shown_before()
-        if before is not None:
-            return name not in before
+        if self.shown_before is not None and not (call and call.reached):
+            return name not in self.shown_before
         return call is not None and all(info.name != name for info in call.shown)
 
     def direct_call(self, runs: Sequence[AnyCall]) -> AnyCall | None:
@@ -609,8 +473,14 @@ class Loop:
                 data: Mapping[str, Json] = {"name": name, "call_id": call_id}
                 self.machine.on_notice(Notice("ignored_change", data, run.call.id))
 
-    async def _interrupted(self, stop: Interrupt) -> AgentEvent:
-        """End the run with what it asks; return the event that tells the consumer."""
+    async def interrupted(self, error: BaseException) -> AgentEvent:
+        """End the run with what it asks; return the event that tells the consumer.
+
+        Raises the error if there is no interrupt in it.
+        """
+        stop = interrupt_in(error)
+        if stop is None:
+            raise error
         await self.leave()
         self.live = self.batch = None
         self.status = "interrupted"
@@ -619,9 +489,10 @@ class Loop:
             address = Address(self.run_path, self.iterations, hook, owner)
             self.interrupts = (Pending(address, stop.payload),)
         path = self.run_path
-        return self._tell(AgentEvent("interrupt", path, interrupts=self.interrupts))
+        return self.tell(AgentEvent("interrupt", path, interrupts=self.interrupts))
 
-    def _tell(self, event: AgentEvent) -> AgentEvent:
+    def tell(self, event: AgentEvent) -> AgentEvent:
+        """Keep an event for the result, and return it."""
         self.events.append(event)
         return event
 
@@ -651,11 +522,11 @@ class Loop:
             message = join_chunks(live.chunks)
         except Exception:  # noqa: BLE001  # chunks that make no message are not an answer
             return None
-        self._taken(self._in_time(message))
+        self.taken(self.in_time(message))
         return message
 
     def left_whole(self) -> History:
         """Return the history of a run that was left, with a result for each call."""
         if self.batch is not None:
             return with_results(self.history, self.batch.results())
-        return answered(self.history) if self._owed else self.history
+        return answered(self.history) if self.owed else self.history

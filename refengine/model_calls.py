@@ -239,9 +239,11 @@ def raise_as(error: Exception, made: Exception) -> NoReturn:
 
 
 T = TypeVar("T")
+Ask: TypeAlias = Callable[[Context], Awaitable[T | None]]
+"""A call of the model: what came of it, None if the model is to be asked again."""
 
 
-async def until(ask: Callable[[Context], Awaitable[T | None]], ctx: Context) -> T:
+async def until(ask: Ask[T], ctx: Context) -> T:
     """Ask again until something comes; it is ``ask`` that raises in the end."""
     while (came := await ask(ctx)) is None:
         pass

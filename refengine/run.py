@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from refengine.compiled import CompiledAgent
     from refengine.interrupts import Pending
     from refengine.plan import Plan
-    from refengine.resume.checkpoint import Saved, TypeRegistry
+    from refengine.resume.checkpoint import Saved
 
 
 class RunnableAgent(Protocol):
@@ -212,11 +212,23 @@ class Run:
         self._loop = loop = Loop(
             machine, plan, ctx, self._input, self._streaming, self._options
         )
-        if machine.types is not None:
-            self._keep_from_now_on(loop, machine.types, saved)
         loop.watch = self._watch
-        self._events = loop.run()
+        self._events = self.events(loop, saved)
         return self._events
+
+    def events(
+        self, loop: Loop, saved: Saved | None
+    ) -> AsyncGenerator[AgentEvent, None]:
+        """Return the events of the run, which may be one that is kept."""
+        types = loop.machine.types
+        if types is None:
+            return loop.run()
+        from refengine.resume import keeper  # noqa: PLC0415  # most runs are not kept
+
+        kept = self._keep
+        return keeper.keep(
+            loop, types, self._input, kept.key, saved, kept.answers
+        ).run()
 
     async def _saved(self) -> Saved:
         """Return what was kept of the run; raises why it cannot go on."""
@@ -226,14 +238,6 @@ class Run:
         saved = await keeper.read_saved(self._agent.machine, kept.key, kept.answers)
         self._streaming = saved.start.streaming
         return saved
-
-    def _keep_from_now_on(
-        self, loop: Loop, types: TypeRegistry, saved: Saved | None
-    ) -> None:
-        from refengine.resume import keeper  # noqa: PLC0415  # most runs are not kept
-
-        kept = self._keep
-        keeper.keep(loop, types, self._input, kept.key, saved, kept.answers)
 
     def _fail(self, error: Exception) -> AgentEvent:
         path = self._agent.run_path(self._ctx)

@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import is_
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from refengine.awaiting import settled
-from refengine.chain import LayerName, is_history
+from refengine.chain import LayerName, Pipeline, is_history
 from refengine.context import Context
 from refengine.errors import HookError, HookReturnError
 from refengine.hooks import AnyHook
@@ -70,6 +70,20 @@ class StateCell:
         self.without_tools = without_tools
 
 
+class StatePass(Protocol):
+    """Hooks of a pass that share the state object of an iteration."""
+
+    async def rewrite(
+        self, ctx: Context, messages: Sequence[Message], cell: StateCell
+    ) -> tuple[Context, Sequence[Message]]:
+        """Send the history through all hooks."""
+        ...
+
+
+Phase: TypeAlias = Pipeline | StatePass
+"""A part of a pass: the hooks of handlers, or those of struct middlewares."""
+
+
 class LegacyPass:
     """All middlewares' ``before_chat_model``, or all their ``after_chat_model``."""
 
@@ -83,14 +97,14 @@ class LegacyPass:
 
     async def rewrite(
         self, ctx: Context, messages: Sequence[Message], cell: StateCell
-    ) -> Sequence[Message]:
+    ) -> tuple[Context, Sequence[Message]]:
         """Send the history through all hooks; raises HookError or HookReturnError."""
         state = self._state(messages, cell)
         for name, hook in self._hooks:
             if self._sharing == "per_middleware":
                 state = ChatModelAgentState(list(state.messages))
             await _enter(name, hook, ctx, state)
-        return tuple(state.messages)
+        return ctx, tuple(state.messages)
 
     def one_by_one(self, cell: StateCell) -> list[tuple[LayerName, Rewrite]]:
         """Return the hooks of one pass, for whoever stops between two of them."""

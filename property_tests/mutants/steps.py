@@ -25,6 +25,7 @@ from refengine.resume.journal import Journal, LiveEntry
 from refengine.resume.keeper import KeptRun
 from refengine.resume.passes import KeptPass
 from refengine.resume.steps import StepWriter
+from refengine.run import Run
 from refengine.shared_stream import SharedStream
 from refengine.state.values import Types
 from refengine.tool_calls import CallBatch, ToolCallRun
@@ -42,6 +43,7 @@ class EngineStep:
 STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
     {
         "agent.run": EngineStep(Agent, "run"),
+        "run.events": EngineStep(Run, "events"),
         "agent.compile": EngineStep(agent, "compile_agent"),
         "extensions.collect": EngineStep(agent, "collect"),
         "extensions.hooks_of": EngineStep(extensions, "hooks_of"),
@@ -61,7 +63,6 @@ STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
         "onion.is_deep": EngineStep(chain, "is_deep"),
         "context.with_value": EngineStep(Context, "with_value"),
         "loop.start": EngineStep(Loop, "start"),
-        "loop.run": EngineStep(Loop, "run"),
         "loop.next_iteration": EngineStep(Loop, "next_iteration"),
         "loop.before_model": EngineStep(Loop, "before_model"),
         "loop.run_phases": EngineStep(Loop, "run_phases"),
@@ -95,6 +96,7 @@ STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
         "stream.drain": EngineStep(SharedStream, "drain"),
         "stream.close": EngineStep(SharedStream, "close"),
         "resume.refuse": EngineStep(keeper, "refuse_resuming"),
+        "resume.run": EngineStep(KeptRun, "run"),
         "resume.begin": EngineStep(KeptRun, "begin"),
         "resume.calls_begin": EngineStep(KeptRun, "calls_begin"),
         "resume.settled": EngineStep(KeptRun, "settled"),

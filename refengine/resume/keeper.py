@@ -1,23 +1,25 @@
-"""What keeps one run: it can stop anywhere, and go on later (contract INT, §5).
+"""The loop of a run that is kept: it can stop anywhere, and go on later (§5).
 
-What a run does is ``loop.Loop``, in its order, and what it asks of a keeper is
-``loop.RunKeeper``. Here is what is kept of it and when: a step before the first
-iteration, one when the model has called tools, one when their results are there, one at
-an interrupt and one at the end.
+It takes the steps of ``loop.Loop`` in their order, from the one on where the run stood.
+Here is what is kept of it and when: a step before the first iteration, one when the
+model has called tools, one when their results are there, one at an interrupt and one at
+the end (contract INT).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from refengine.context import Context, at_point
+from refengine.events import AgentEvent
 from refengine.interrupts import ENTERED, Interrupt, Pending
-from refengine.loop import AFTER, AFTER_AGENT, BEFORE, MODEL, TOOLS, Ask, Loop, Status
-from refengine.messages import History, Json, Message, as_history
+from refengine.loop import SUCCESS, Loop, Status
+from refengine.messages import History, Json, Message
+from refengine.model_calls import Ask, until
 from refengine.resume.calls import KeptCall, entry_of, know_answer
 from refengine.resume.checkpoint import Phase, Point, Saved, Splice
 from refengine.resume.errors import (
@@ -29,18 +31,20 @@ from refengine.resume.journal import refuse_other
 from refengine.resume.keepable import changed_values, check
 from refengine.resume.passes import KeptPass, Stop
 from refengine.resume.steps import StepWriter
+from refengine.struct_middleware import Phase as AnyPhase
+from refengine.struct_middleware import StateCell
 from refengine.tool_calls import CallBatch, ToolCallRun
 from refengine.tools import ToolInfo
 
 if TYPE_CHECKING:
-    from refengine.chain import Pipeline
     from refengine.compiled import CompiledAgent
     from refengine.resume.checkpoint import Entry, TypeRegistry
     from refengine.resume.journal import LiveEntry
-    from refengine.struct_middleware import LegacyPass
 
 T = TypeVar("T")
 Answers = Mapping[str, Json]
+BEFORE, MODEL, AFTER, TOOLS, AFTER_AGENT = range(1, 6)
+"""The parts of an iteration in order, and what comes after the last one."""
 _PARTS: Final[Mapping[Phase, int]] = MappingProxyType(
     {
         "before": BEFORE,
@@ -53,17 +57,37 @@ _PARTS: Final[Mapping[Phase, int]] = MappingProxyType(
 """Which part of an iteration comes first where a run goes on; else a new one does."""
 
 
+class KeptPhases:
+    """All hooks of a pass of a kept run; its loop has them in place of their phases."""
+
+    __slots__ = ("_phase", "_phases", "_run")
+
+    def __init__(self, run: KeptRun, phase: Phase, phases: Sequence[AnyPhase]) -> None:
+        self._run = run
+        self._phase: Phase = phase
+        self._phases = phases
+
+    async def rewrite(
+        self, ctx: Context, messages: Sequence[Message], cell: StateCell
+    ) -> tuple[Context, Sequence[Message]]:
+        """Send the history through the hooks, from where the run was interrupted."""
+        passing = KeptPass(self._phases, self._run.writer)
+        return await self._run.run_phases(self._phase, passing, ctx, messages, cell)
+
+
 class KeptRun:
-    """Keeps one run, or looks at it as if it were kept; it is a ``RunKeeper``."""
+    """Keeps one run, or looks at it as if it were kept.
+
+    What it asks of the store behind it, may raise NotKeepableError; what is awaited
+    writes a step, and raises what the store raises.
+    """
 
     __slots__ = (
         "_again",
-        "_attempt",
         "_begun",
         "_knew_calls",
         "_left",
         "_response",
-        "_shown",
         "at",
         "loop",
         "saved",
@@ -76,12 +100,15 @@ class KeptRun:
         self.saved = saved
         self.at: Point | None = None
         self._again: Point | None = None
-        self._attempt = 1
         self._left: History | None = None
         self._begun = loop.history
         self._response: Message | None = None
         self._knew_calls = False
-        self._shown: frozenset[str] | None = None
+        machine = loop.machine
+        if machine.before:
+            loop.before = (KeptPhases(self, "before", machine.before),)
+        if machine.after:
+            loop.after = (KeptPhases(self, "after", machine.after),)
         if saved is not None:
             self.stand_where(saved)
         loop.locals = writer.begun(loop.history, saved.locals if saved else {})
@@ -90,7 +117,7 @@ class KeptRun:
     def stand_where(self, saved: Saved) -> None:
         """Stand where the run stood."""
         loop, point = self.loop, saved.point
-        self._attempt = point.attempt
+        loop.attempt = self.first_attempt(point)
         loop.history = _with_first(saved.messages, saved.first)
         loop.first = saved.first
         loop.iterations = self.writer.journal.iteration = saved.iteration
@@ -108,7 +135,7 @@ class KeptRun:
             loop.status = cast("Status", point.status)
             loop.answer = point.answer
         if point.shown is not None:
-            self._shown = frozenset(point.shown)
+            loop.shown_before = frozenset(point.shown)
         if point.shown is not None and point.phase == "tools":
             self._show(point.shown)
 
@@ -124,6 +151,65 @@ class KeptRun:
     def _begins_again(self) -> bool:
         """Whether an iteration that was interrupted is begun once more."""
         return self.loop.machine.profile.resumed_iteration == "begins_again"
+
+    def first_attempt(self, point: Point) -> int:
+        """Return the attempt at the model with which a run goes on."""
+        return point.attempt
+
+    async def run(  # noqa: C901, PLR0912  # the order of a run, in one place
+        self,
+    ) -> AsyncGenerator[AgentEvent, None]:
+        """Yield the events of the run; raises what ends it with an error.
+
+        ``skip`` is the part of an iteration that comes first where it goes on.
+        """
+        loop = self.loop
+        ask, open_answer = self.asking(loop.ask_model), self.asking(loop.open_answer)
+        try:
+            loop.start()
+            loop.cell = StateCell(without_tools=loop.plan.without_tools)
+            skip = await self.begin()
+            while loop.status == "error" and (skip or self.next_iteration()):
+                ctx = self.context()
+                if loop.before and skip <= BEFORE:
+                    ctx = await loop.before_model()
+                if skip > MODEL:
+                    response = self.response()
+                elif loop.streaming:
+                    answer = None
+                    while answer is None:
+                        yield await until(open_answer, ctx)
+                        answer = await loop.drained()
+                    response = loop.taken(self.answered(answer))
+                    await loop.come_out()
+                else:
+                    response = loop.taken(self.answered(await until(ask, ctx)))
+                    yield loop.tell(AgentEvent("model", loop.run_path, response))
+                if loop.after and skip <= AFTER:
+                    ctx = await loop.after_model(ctx)
+                calls = loop.route(response)
+                loop.owed = not calls and calls is not None
+                if calls:
+                    ctx = loop.tools_context(ctx)
+                    loop.batch = batch = loop.batch_of(calls, ctx)
+                    self.go_on_with(batch)
+                    batch.ask_handler()
+                    if skip < TOOLS:
+                        await self.calls_begin(response, ctx)
+                    while (event := await batch.next_event()) is not None:
+                        yield event
+                    await self.calls_ended(batch, response, ctx)
+                elif loop.owed:
+                    loop.status = "completed"
+                skip = 0
+            if loop.machine.after_agent and loop.status in SUCCESS:
+                await self.after_agent()
+                await loop.come_out()
+            await self.end()
+        except (Interrupt, BaseExceptionGroup) as error:
+            yield await loop.interrupted(error)
+        finally:
+            await loop.leave()
 
     async def begin(self) -> int:
         """Begin, or go on: write the first step of this process.
@@ -157,14 +243,17 @@ class KeptRun:
         if entry is not None and entry.hook != "model" and not has[point.phase]:
             refuse_other("a hook", entry, None)
 
-    def iteration_begins(self) -> None:
-        """Know for which iteration questions are asked."""
+    def next_iteration(self) -> bool:
+        """Count one more; know for which iteration questions are asked."""
         loop = self.loop
+        if not loop.next_iteration():
+            return False
         loop.this_call = None
         if self._again is None:
-            self._shown = None
+            loop.shown_before = None
         self._begun = loop.history
         self.writer.journal.iteration = loop.iterations
+        return True
 
     def context(self) -> Context:
         """Return the context of the iteration in which the run goes on."""
@@ -203,34 +292,27 @@ class KeptRun:
     # --- hooks of a pass
 
     async def run_phases(
-        self, phases: Sequence[LegacyPass | Pipeline], ctx: Context
-    ) -> Context:
+        self,
+        phase: Phase,
+        passing: KeptPass,
+        ctx: Context,
+        messages: Sequence[Message],
+        cell: StateCell,
+    ) -> tuple[Context, Sequence[Message]]:
         """Run the hooks of a pass one by one, from where it was interrupted."""
-        loop = self.loop
-        phase: Phase = "before" if phases is loop.machine.before else "after"
-        passing = KeptPass(phases, self.writer)
         again = self._again
         entry, start, at = self._entry(phase), 0, self._reached(phase)
         entered_at = 0 if again is None else again.at
-        messages = loop.history
         if at is not None:
             entry, start, entered_at = at.entries[0], at.at, at.at
             ctx = self.context_at(at)
             messages = messages if self._left is None else self._left
+        where = {"start": start, "entered_at": entered_at}
         try:
-            ctx, left = await passing.rewrite(
-                ctx,
-                messages,
-                loop.cell,
-                start=start,
-                entered_at=entered_at,
-                entry=entry,
-            )
+            return await passing.rewrite(ctx, messages, cell, entry=entry, **where)
         except Interrupt:
             await self._stop_pass(phase, passing.stopped())
             raise
-        loop.history = as_history(left)
-        return at_point(ctx, loop.run_path, None, loop.locals)
 
     async def _stop_pass(self, phase: Phase, stop: Stop) -> None:
         """Keep how far a pass came beside the history: an error drops its edits."""
@@ -265,11 +347,6 @@ class KeptRun:
 
     # --- the model
 
-    def first_attempt(self) -> int:
-        """Return the attempt at the model that the iteration begins with."""
-        number, self._attempt = self._attempt, 1
-        return number
-
     def asking(self, ask: Ask[T]) -> Ask[T]:
         """Return a call of the model that is kept where it is interrupted."""
 
@@ -299,10 +376,12 @@ class KeptRun:
         point = Point("model", 0, values, sent, entries, number, shown)
         await self._stop(point, (live.pending,))
 
-    def answered(self, answer: Message, response: Message) -> None:
-        """Look at what the model gave, and note what the run goes on with."""
+    def answered(self, answer: Message) -> Message:
+        """Look at what the model gave; return what the run goes on with."""
+        response = self.loop.in_time(answer)
         self.writer.response(answer)
         self._response = response
+        return response
 
     # --- the calls of a message
 
@@ -322,14 +401,6 @@ class KeptRun:
         if at is not None:
             batch.delivered_before = frozenset(batch.calls[each] for each in at.told)
 
-    def shown_before(self) -> frozenset[str] | None:
-        """Return the tools that the model was told before the run was kept.
-
-        None if it was asked since.
-        """
-        call = self.loop.model_call
-        return None if call and call.reached else self._shown
-
     async def calls_begin(self, response: Message, ctx: Context) -> None:
         """Keep that the model has called tools."""
         await self._step(self._tools_point(ctx, response))
@@ -337,7 +408,10 @@ class KeptRun:
     async def calls_ended(
         self, batch: CallBatch, response: Message, ctx: Context
     ) -> None:
-        """Keep where calls asked, or failed; raises Interrupt if one asks."""
+        """Keep where calls asked, or failed, or their results.
+
+        Raises Interrupt if one asks, and the first error.
+        """
         error = batch.error()
         if batch.interrupted and self.writer.waits_despite(error):
             pending = batch.pending(self.loop.run_path, self.loop.iterations)
@@ -348,6 +422,10 @@ class KeptRun:
             raise Interrupt
         if error is not None and self._knew_calls and not batch.interrupted:
             await self._step(self._failed_point(batch, response, ctx))
+        await self.loop.come_out()
+        self.loop.end_calls(batch)
+        if self.loop.status == "error":
+            await self.settled()
 
     async def settled(self) -> None:
         """Keep the results of the calls."""
@@ -370,11 +448,12 @@ class KeptRun:
 
     def _tools_shown(self) -> tuple[str, ...]:
         """Return which tools the model was told in this iteration."""
-        call = self.loop.model_call
+        call, before = self.loop.model_call, self.loop.shown_before
         shown = self.loop.plan.shown if call is None else call.shown
         names = tuple(info.name for info in shown)
-        before = self.shown_before()
-        return names if before is None else tuple(n for n in names if n in before)
+        if before is None or (call and call.reached):
+            return names
+        return tuple(name for name in names if name in before)
 
     # --- steps
 
@@ -428,8 +507,8 @@ def keep(
     key: str | None,
     saved: Saved | None,
     answers: Answers | None,
-) -> None:
-    """Keep a run from now on: a new one, or one that goes on from what was kept."""
+) -> KeptRun:
+    """Return a run that is kept: a new one, or one that goes on from what was kept."""
     machine = loop.machine
     writer = StepWriter(
         *(machine.keeper, types, key, loop.run_path, machine.profile, given),
@@ -437,7 +516,7 @@ def keep(
     )
     if saved is not None:
         saved = writer.go_on(saved, answers)
-    loop.keeper = KeptRun(loop, writer, saved)
+    return KeptRun(loop, writer, saved)
 
 
 def refuse_resuming(

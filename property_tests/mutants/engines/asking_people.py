@@ -219,13 +219,12 @@ def _edited_so_far() -> Sequence[Patch]:
         return rewrite
 
     def keeping(right: Right) -> Right:
-        async def run_phases(self: Given, phases: Given, ctx: Context) -> Context:
+        async def run_phases(self: Given, *given: Given) -> Given:
             try:
-                left: Context = await right(self, phases, ctx)
+                return await right(self, *given)
             except Interrupt:
                 self.loop.history = as_history(passes[-1].stopped().messages)
                 raise
-            return left
 
         return run_phases
 

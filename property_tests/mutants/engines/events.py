@@ -20,13 +20,12 @@ def given_to_consumer(change: Callable[[Given, Events], Events]) -> Patch:
     """Give the consumer other events than the right ones."""
 
     def replaced(right: Right) -> Right:
-        async def run(self: Given) -> Events:
-            async for event in change(self, right(self)):
-                yield event
+        def events(self: Given, loop: Given, saved: Given) -> Events:
+            return change(loop, right(self, loop, saved))
 
-        return run
+        return events
 
-    return patch("loop.run", replaced)
+    return patch("run.events", replaced)
 
 
 def each_event(change: Callable[[AgentEvent], list[AgentEvent]]) -> Patch:

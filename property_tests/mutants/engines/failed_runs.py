@@ -64,7 +64,7 @@ def _phase_by_phase(_: Right) -> Right:
             if isinstance(phase, Pipeline):
                 ctx, messages = await phase.rewrite(ctx, messages)
             else:
-                messages = await phase.rewrite(ctx, messages, self.cell)
+                ctx, messages = await phase.rewrite(ctx, messages, self.cell)
             self.history = as_history(messages)
         return at_point(ctx, self.run_path, None, self.locals)
 

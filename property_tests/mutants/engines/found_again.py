@@ -16,7 +16,6 @@ from property_tests.mutants.patching import (
     patch,
     wrong,
 )
-from refengine.context import Context
 from refengine.messages import History, Message
 
 
@@ -30,10 +29,9 @@ def _edits(change: Callable[[list[Message], list[Message]], list[Message]]) -> D
         had: list[Message] = []
 
         def noting(right: Right) -> Right:
-            async def run_phases(self: Given, phases: Given, ctx: Context) -> Context:
+            async def run_phases(self: Given, *given: Given) -> Given:
                 had[:] = self.loop.history
-                left: Context = await right(self, phases, ctx)
-                return left
+                return await right(self, *given)
 
             return run_phases
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final
 
 from property_tests.given_runs import Events
-from property_tests.mutants.engines.events import given_to_consumer
 from property_tests.mutants.engines.resuming import recalled, resumed
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import (
@@ -76,13 +75,17 @@ def _next_address(asked: Pending) -> Pending:
     return replace(asked, address=replace(address, ordinal=address.ordinal + 1))
 
 
-async def _response_again(loop: Given, events: Events) -> Events:
+def _response_again(right: Right) -> Right:
     """Tell the response again whose calls had been interrupted."""
-    at = None if loop.keeper is None else loop.keeper.at
-    if at is not None and at.phase == "tools" and at.answer is not None:
-        yield AgentEvent("model", loop.run_path, at.answer)
-    async for event in events:
-        yield event
+
+    async def run(self: Given) -> Events:
+        at = self.at
+        if at is not None and at.phase == "tools" and at.answer is not None:
+            yield AgentEvent("model", self.loop.run_path, at.answer)
+        async for event in right(self):
+            yield event
+
+    return run
 
 
 def _all_marked() -> Sequence[Patch]:
@@ -139,7 +142,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "response-told-again-on-resume",
         "The event of a response comes again when its calls go on.",
         "EVT-001 INT-005",
-        given_to_consumer(_response_again),
+        patch("resume.run", _response_again),
     ),
     wrong(
         "everything-marked-as-re-entry",

@@ -71,14 +71,14 @@ def _structs_edits_stay(right: Right) -> Right:
     """Keep what structs left before a handler's hook of the same pass failed."""
 
     async def before_model(self: Given) -> Context:
-        phases = self.machine.before
-        if self.keeper is not None or len(phases) < 2:  # a pass has two at most
+        phases = self.before
+        if len(phases) < 2:  # a pass has two at most, and one where the run is kept
             ctx: Context = await right(self)
             return ctx
         structs, handlers = phases
         if not (isinstance(structs, LegacyPass) and isinstance(handlers, Pipeline)):
             raise TypeError(phases)
-        left = await structs.rewrite(self.ctx, self.history, self.cell)
+        _, left = await structs.rewrite(self.ctx, self.history, self.cell)
         self.history = as_history(left)
         ctx, messages = await handlers.rewrite(self.ctx, self.history)
         self.history = as_history(messages)
@@ -127,16 +127,6 @@ def _ended_before_told() -> PatchedDoor:
         return [patch("loop.batch_of", marking), patch("call.open", finishing)]
 
     return PatchedDoor("several-streams-told-at-their-end", patches)
-
-
-def _going_on_after_direct(right: Right) -> Right:
-    """Know no direct call in a run that was resumed."""
-
-    def direct_call(self: Given, runs: Given) -> Given:
-        resumed = self.keeper is not None and self.keeper.saved is not None
-        return None if resumed else right(self, runs)
-
-    return direct_call
 
 
 def _first_message_forgotten(right: Right) -> Right:
@@ -249,12 +239,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "Of several calls each streamed result is told when its stream has ended.",
         "STR-025",
         _ended_before_told(),
-    ),
-    broken(
-        "direct-calls-of-resumed-runs-go-on",
-        "A run that was resumed goes on after a direct call.",
-        "INT-005",
-        patch("loop.direct_call", _going_on_after_direct),
     ),
     broken(
         "resumed-run-forgets-its-first-message",

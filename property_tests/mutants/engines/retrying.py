@@ -83,7 +83,7 @@ def _hooks_each_time(right: Right) -> Right:
 
     async def ask_model(self: Given, ctx: Context) -> Given:
         if self.attempts is not None:
-            ctx = await self.run_phases(self.machine.before, ctx)
+            ctx = await self.run_phases(self.before, ctx)
         return await right(self, ctx)
 
     return ask_model

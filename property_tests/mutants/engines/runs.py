@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, cast
 
+from property_tests.given_runs import Events
 from property_tests.mutants.around import handing_back, under
 from property_tests.mutants.engines import lists
+from property_tests.mutants.engines.events import given_to_consumer
 from property_tests.mutants.engines.wrapping import run_twice
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import (
@@ -28,7 +30,7 @@ from refengine.run import RunResult
 
 def _after_hooks_first(right: Right) -> Right:
     async def before_model(self: Given) -> Given:
-        await self.run_phases(self.machine.after, self.ctx)
+        await self.run_phases(self.after, self.ctx)
         return await right(self)
 
     return before_model
@@ -155,14 +157,11 @@ def _direct_completes(left: RunResult) -> RunResult:
     return replace(left, status="completed") if direct else left
 
 
-def _always_after_agent(right: Right) -> Right:
-    async def run(self: Given) -> AsyncIterator[AgentEvent]:
-        async for event in right(self):
-            yield event
-        if self.status == "max_iterations":
-            await self.machine.after_agent.observe(self.ctx, self.history)
-
-    return run
+async def _always_after_agent(loop: Given, events: Events) -> Events:
+    async for event in events:
+        yield event
+    if loop.status == "max_iterations":
+        await loop.machine.after_agent.observe(loop.ctx, loop.history)
 
 
 def _ended_anyhow(right: Right) -> Right:
@@ -295,7 +294,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "after-agent-at-the-limit",
         "after_agent is called for a run that used up its iterations.",
         "RUN-017",
-        patch("loop.run", _always_after_agent),
+        given_to_consumer(_always_after_agent),
     ),
     broken(
         "after-agent-last-missing",

@@ -117,8 +117,8 @@ def _one_tool_less(kept: Given) -> None:
 def _from_the_first(right: Right) -> Right:
     """Begin the attempts of an iteration that goes on with the first."""
 
-    def first_attempt(self: Given) -> int:
-        right(self)
+    def first_attempt(self: Given, point: Given) -> int:
+        right(self, point)
         return 1
 
     return first_attempt
@@ -164,6 +164,15 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "RD-001",
         PatchedDoor(
             "direct-call-lost-after-answer", _gone_on("loop.direct_call", _no_direct)
+        ),
+    ),
+    wrong(
+        "direct-calls-of-resumed-runs-go-on",
+        "A run that was resumed goes on after a direct call.",
+        "INT-005",
+        PatchedDoor(
+            "direct-calls-of-resumed-runs-go-on",
+            _gone_on("loop.direct_call", _no_direct),
         ),
     ),
     wrong(

@@ -38,7 +38,7 @@ def _locals_as(kind: Callable[[], dict[str, object]]) -> Patch:
 
     def replaced(right: Right) -> Right:
         def start(self: Given) -> Given:
-            if self.keeper is None:
+            if self.machine.types is None:
                 self.locals = kind()
                 self.ctx = at_point(self.ctx, self.run_path, None, self.locals)
             return right(self)
