@@ -1,17 +1,26 @@
-"""What a subject builds agents of the Flow dialect from: ``as_flow(world)``.
+"""What a subject builds agents of the Flow dialect from, and its values as observed.
 
-It is to the dialect what ``world.as_adk()`` is to the installed google-adk: the world's
-model, its tools, and the instruction of its agent.
+``as_flow(world)`` is to the dialect what ``world.as_adk()`` is to the installed
+google-adk: the world's model, its tools, and the instruction of its agent.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+import base64
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from typing import Any, Final, final
 
+from compat.dialects.flow.content import (
+    Content,
+    FunctionCall,
+    FunctionResponse,
+    Part,
+    text_content,
+)
+from compat.dialects.flow.contents import CONFIRMATION
 from compat.dialects.flow.contexts import ToolContext
+from compat.dialects.flow.events import Actions, Event
+from compat.dialects.flow.merging import is_final
 from compat.dialects.flow.model import (
     FunctionDeclaration,
     GenerateConfig,
@@ -19,23 +28,33 @@ from compat.dialects.flow.model import (
     LlmResponse,
     Usage,
 )
+from compat.dialects.flow.profile import FlowProfile
 from compat.dialects.flow.run_errors import ModelCallsExceededError
 from compat.dialects.flow.tools import Tool
 from compat.dialects.flow.values import plain
-from compat.dialects.playing.flow_values import content_of, said
-from refengine.messages import Json, Message, MessageChunk, join_chunks
-from refengine.testing.json_values import is_mapping
-from refengine.testing.notation import pieces_of
-from refengine.testing.ops import ToolSpec
-from refengine.testing.own_tools import with_own_tools
+from refengine.messages import Json, Message
+from refengine.testing.flows.events import (
+    USER,
+    FlowCall,
+    FlowEvent,
+    FlowResponse,
+    Said,
+    as_messages,
+    as_object,
+    known,
+    object_in,
+    question_of,
+)
+from refengine.testing.flows.world import (
+    MODEL,
+    FlowAnswer,
+    FlowAsked,
+    FlowToolRuns,
+    answered,
+)
 from refengine.testing.recorder import snapshot
-from refengine.testing.tool_runs import ToolRuns, calling, error_at, written
 from refengine.testing.world import World
 
-MODEL: Final = "world"
-"""The name of the model that a subject is given."""
-TRANSFER: Final = "transfer_to_agent"
-"""The flow's own tool, which is none of the subject's."""
 SETTINGS: Final = (
     "response_schema",
     "response_mime_type",
@@ -44,12 +63,9 @@ SETTINGS: Final = (
     "max_output_tokens",
     "stop_sequences",
 )
-ANY: Final[Mapping[str, Json]] = {
-    "type": "object",
-    "properties": {},
-    "additionalProperties": True,
-}
-"""Any arguments: a script may call a tool with whatever a subject looks for."""
+TEXTUAL: Final = ("text/", "application/json")
+SET: Final = ("skip_summarization", "transfer_to_agent", "escalate")
+"""Flags of actions; what is not set is not told."""
 
 
 @final
@@ -64,7 +80,7 @@ class FlowFace:
         self._world = world
         self.model = self.model_named(MODEL)
         self.instruction: str = world.instruction or ""
-        self._tools = [_tool(spec, world) for spec in world.tool_specs]
+        self._tools = [_tool(FlowToolRuns(spec, world)) for spec in world.tool_specs]
 
     @property
     def tools(self) -> Sequence[Tool]:
@@ -100,46 +116,29 @@ class FlowWorldModel:
         """Yield the script's next answer; raises what is scripted."""
         if self.most is not None and self.world.model.calls >= self.most:
             raise ModelCallsExceededError(self.name, self.most)
-        shown = self._ask(request)
-        await asyncio.sleep(self.world.model.seconds)
-        answer, failure = self._next(shown)
-        if stream:
-            for piece in _pieces(answer):
-                partial = content_of(Message("assistant", piece))
-                yield LlmResponse(content=partial, partial=True)
-        if failure is not None:
-            self.world.recorder.add("model_error", {"error": failure})
-            raise error_at(failure, "model")
-        whole = answer if isinstance(answer, Message) else join_chunks(answer)
-        content = content_of(whole)
-        self.world.recorder.add("model_response", {"message": next(said(content))})
-        yield LlmResponse(content=content, usage=_usage(request, whole))
+        asked = self._asked(request)
+        async for each in answered(self.world, asked, _response, stream=stream):
+            yield each
 
-    def _ask(self, request: LlmRequest) -> Sequence[Mapping[str, Any]]:
-        """Put a request down; return the tools that it shows."""
-        config = request.config
-        messages: list[Json] = [each for one in request.contents for each in said(one)]
-        if config.system_instruction:
-            system = {"role": "system", "content": config.system_instruction}
-            messages.insert(0, system)
-        options = _options(config)
-        named = request.model or self.name
-        if named != MODEL:
-            options["model"] = named
-        tools = [*map(_shown, config.tools)]
-        self.world.model.begin_call(
-            {"messages": messages, "tools": tools, "options": options, "ctx": "-"}
+    def _asked(self, request: LlmRequest) -> FlowAsked:
+        config, contents = request.config, request.contents
+        return FlowAsked(
+            model=request.model or self.name,
+            instruction=config.system_instruction,
+            messages=[each for one in contents for each in said(one)],
+            tools=[*map(_shown, config.tools)],
+            options=_options(config),
+            texts=(part.text for each in contents for part in each.parts),
         )
-        return tools
 
-    def _next(
-        self, shown: Sequence[Mapping[str, Any]]
-    ) -> tuple[Message | Sequence[MessageChunk], str | None]:
-        answer, failure = self.world.model.next_answer()
-        if isinstance(answer, Message):
-            others = [spec.name for spec in self.world.tool_specs]
-            answer = with_own_tools(answer, shown, [*others, TRANSFER])
-        return answer, failure
+
+def _response(answer: FlowAnswer) -> LlmResponse:
+    content = content_of(answer.message)
+    if answer.partial:
+        return LlmResponse(content=content, partial=True)
+    asked, told = answer.words_asked, answer.words_told
+    usage = Usage(prompt=asked, answer=told, total=asked + told)
+    return LlmResponse(content=content, usage=usage)
 
 
 def _options(config: GenerateConfig) -> dict[str, Json]:
@@ -159,56 +158,169 @@ def _shown(declared: FunctionDeclaration) -> dict[str, Any]:
     }
 
 
-def _pieces(answer: Message | Sequence[MessageChunk]) -> Sequence[str]:
-    """Return the texts that a stream brings before the whole answer."""
-    chunks = pieces_of(answer) if isinstance(answer, Message) else answer
-    return [each.content for each in chunks if each.content]
-
-
-def _usage(request: LlmRequest, answer: Message) -> Usage:
-    """Return usage in words, so that what counts it has something to count."""
-    texts = [part.text for each in request.contents for part in each.parts]
-    asked = sum(len(text.split()) for text in texts)
-    told = len(answer.content.split()) + len(answer.tool_calls)
-    return Usage(prompt=asked, answer=told, total=asked + told)
-
-
 @final
 class FlowScriptedTool:
-    """What a tool of the world runs: it gives what its spec says, and is observed.
+    """What a tool of the world runs."""
 
-    A result that is not a JSON object is told as ``{"result": ...}``.
-    """
-
-    def __init__(self, spec: ToolSpec, world: World) -> None:
-        self._runs = ToolRuns(spec, world)
-        self._direct = world.returns_directly(spec.name)
+    def __init__(self, runs: FlowToolRuns) -> None:
+        self._runs = runs
 
     async def __call__(self, ctx: ToolContext, args: dict[str, Any]) -> Json:
         """Give the result of the script; raises what is scripted."""
-        text = written(args)
-        with calling(ctx.call_id):
-            self._runs.begin(text)
-            if self._runs.seconds:
-                await asyncio.sleep(self._runs.seconds)
-            result = self._runs.end(text)
-        if self._direct:
+        result = await self._runs.result(args, ctx.call_id)
+        if self._runs.is_direct:
             ctx.actions.skip_summarization = True
-        return _as_result(result)
+        return result
 
 
-def _tool(spec: ToolSpec, world: World) -> Tool:
+def _tool(runs: FlowToolRuns) -> Tool:
     return Tool(
-        name=spec.name,
-        description=spec.description or f"tool {spec.name}",
-        parameters=ANY if spec.parameters is None else spec.parameters,
-        run=FlowScriptedTool(spec, world),
+        name=runs.name,
+        description=runs.description,
+        parameters=runs.parameters,
+        run=FlowScriptedTool(runs),
     )
 
 
-def _as_result(text: str) -> Json:
-    try:
-        found: object = json.loads(text)
-    except ValueError:
-        found = None
-    return dict(found) if is_mapping(found) else {"result": text}
+def said(content: Content) -> Iterator[Json]:
+    """Return a content as messages: what is said, and each function response."""
+    parts = content.parts
+    said = text_in(parts), calls_in(parts), others_in(parts)
+    return as_messages(content.role, *said, responses_in(content.responses))
+
+
+def responses_in(given: Iterable[FunctionResponse]) -> tuple[FlowResponse, ...]:
+    """Return function responses as observations have them, in order."""
+    return tuple(
+        FlowResponse(each.id, each.name, snapshot(plain(each.response)))
+        for each in given
+    )
+
+
+def text_in(parts: Sequence[Part]) -> str:
+    """Return the text of some parts, without what the model only thought."""
+    return "".join(each.text for each in parts if each.text and not each.thought)
+
+
+def calls_in(parts: Sequence[Part]) -> tuple[FlowCall, ...]:
+    """Return the calls in some parts, in order."""
+    return tuple(
+        FlowCall(each.call.id, each.call.name, as_object(plain(each.call.args)))
+        for each in parts
+        if each.call is not None
+    )
+
+
+def others_in(parts: Sequence[Part]) -> list[Json]:
+    """Return what of some parts is neither text nor a call nor a response."""
+    return [found for each in parts if (found := _other(each))]
+
+
+def _other(part: Part) -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    if part.thought:
+        found = {"text": part.text, "thought": True}
+    if part.blob is not None:
+        data = base64.urlsafe_b64encode(part.blob.data).decode()
+        found["inline_data"] = {"data": data, "mime_type": part.blob.mime_type}
+    if part.file is not None:
+        file = part.file
+        found["file_data"] = {"file_uri": file.uri, "mime_type": file.mime_type}
+    if part.code is not None:
+        found["executable_code"] = {"code": part.code}
+    if part.code_result is not None:
+        result = part.code_result
+        found["code_execution_result"] = {
+            "outcome": result.outcome,
+            "output": result.output,
+        }
+    return found
+
+
+def content_of(message: Message) -> Content:
+    """Return a message as the dialect has it; a call without an object has none."""
+    if message.role == "tool":
+        told = {"result": message.content}
+        name, call_id = message.name or "tool", message.tool_call_id or ""
+        return Content("user", (Part(response=FunctionResponse(name, told, call_id)),))
+    parts = [Part(text=message.content)] if message.content else []
+    for call in message.tool_calls:
+        made = FunctionCall(call.name, object_in(call.arguments), call.id)
+        parts.append(Part(call=made))
+    role = "model" if message.role == "assistant" else "user"
+    return Content(role, tuple(parts or [Part(text="")]))
+
+
+def user_content(said: Said) -> Content:
+    """Return what a user says: a text, or answers to what was asked."""
+    if isinstance(said, str):
+        return text_content(USER, said)
+    answers = (
+        FunctionResponse(each.name, as_object(each.response), each.id) for each in said
+    )
+    return Content(USER, tuple(Part(response=each) for each in answers))
+
+
+def artifact(part: Part | None) -> Json:
+    """Return one version of an artifact: a text as such, bytes with their type."""
+    if part is None:
+        return None
+    blob = part.blob
+    if blob is not None and blob.mime_type.startswith(TEXTUAL):
+        text = blob.data.decode("utf-8", "replace")
+        return {"mime_type": blob.mime_type, "text": text}
+    return _other(part) or {"text": part.text}
+
+
+def seen_event(event: Event, profile: FlowProfile) -> FlowEvent:
+    """Return an event of the dialect as observations have it."""
+    parts = event.content.parts if event.content is not None else ()
+    calls = calls_in(parts)
+    return FlowEvent(
+        author=event.author,
+        text=text_in(parts),
+        calls=calls,
+        responses=responses_in(event.responses),
+        questions=tuple(question_of(e) for e in calls if e.name == CONFIRMATION),
+        partial=event.partial,
+        final=not event.partial and is_final(event, profile),
+        actions=_actions(event.actions),
+        more=_more(event, others_in(parts)),
+    )
+
+
+def _more(event: Event, others: Sequence[Json]) -> dict[str, Json]:
+    more: dict[str, Json] = {}
+    if event.error_code:
+        more["error_code"] = event.error_code
+        if event.error_code.isupper():  # else a class of exceptions, told by that
+            more["error_message"] = event.error_message
+    if event.interrupted:
+        more["interrupted"] = True
+    if event.metadata:
+        more["custom_metadata"] = snapshot(plain(event.metadata))
+    if event.long_running_ids:
+        more["long_running"] = [*map(known, sorted(event.long_running_ids))]
+    if others:
+        more["parts"] = [*others]
+    return more
+
+
+def _actions(actions: Actions) -> dict[str, Json]:
+    """Return what an event does besides saying something, without what is not set."""
+    asked = {
+        known(call): {
+            "hint": each.hint,
+            "confirmed": each.confirmed,
+            **({} if each.payload is None else {"payload": plain(each.payload)}),
+        }
+        for call, each in actions.requested_confirmations.items()
+    }
+    values: dict[str, Any] = {
+        "state_delta": plain(actions.state_delta),
+        "artifact_delta": dict(actions.artifact_delta),
+        "requested_tool_confirmations": asked,
+        **{name: getattr(actions, name) for name in SET},
+    }
+    empty: tuple[object, ...] = ({}, [], "", None)
+    return {key: snapshot(each) for key, each in values.items() if each not in empty}

@@ -29,13 +29,14 @@ from compat.dialects.flow.runner import Runner
 from compat.dialects.flow.sessions import Session, SessionService
 from compat.dialects.flow.tools import Tool, Toolset
 from compat.dialects.flow.tree import Agent
-from compat.dialects.playing.flow_values import (
+from compat.dialects.playing.flow_world import (
+    FlowScriptedTool,
+    FlowWorldModel,
     artifact,
     content_of,
     seen_event,
     user_content,
 )
-from compat.dialects.playing.flow_world import FlowScriptedTool, FlowWorldModel
 from refengine.messages import Json, Message
 from refengine.testing.flows.events import (
     USER,
@@ -43,8 +44,7 @@ from refengine.testing.flows.events import (
     StoredSession,
     by_scope,
 )
-from refengine.testing.flows.session import FlowPlay
-from refengine.testing.flows.stack import FlowRequest
+from refengine.testing.flows.session import FlowPlay, FlowRequest
 from refengine.testing.flows.watching import (
     STAGES,
     CountedHooks,

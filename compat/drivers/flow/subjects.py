@@ -18,17 +18,15 @@ from compat.dialects.flow.events import Event
 from compat.dialects.flow.profile import flow_profile
 from compat.dialects.flow.run_errors import ModelCallsExceededError
 from compat.dialects.flow.values import as_json, from_json, plain
-from compat.dialects.playing.flow_values import (
-    artifact,
-    content_of,
-    seen_event,
-    user_content,
-)
 from compat.dialects.playing.flow_world import (
     FlowFace,
     FlowScriptedTool,
     FlowWorldModel,
+    artifact,
     as_flow,
+    content_of,
+    seen_event,
+    user_content,
 )
 from compat.drivers.connection import DriverProcess, KeptDriver, Params
 from compat.drivers.flow.engine import pulled_events
@@ -43,8 +41,7 @@ from compat.drivers.subjects import MISTAKES, LoadedFrom, SubjectCalls, SubjectW
 from refengine.messages import Json, Message
 from refengine.testing.clock import run_on
 from refengine.testing.flows.events import USER, FlowEvent, StoredSession, by_scope
-from refengine.testing.flows.session import FlowPlay
-from refengine.testing.flows.stack import FlowRequest
+from refengine.testing.flows.session import FlowPlay, FlowRequest
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.recorder import Recorder
 from refengine.testing.scenario import Scenario

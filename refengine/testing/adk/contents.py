@@ -1,16 +1,22 @@
-"""Contents of ADK as observations have them, and the script's answers as contents."""
+"""Contents of ADK as observations have them, and messages as contents."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, cast
 
-from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from refengine.messages import Json, Message
-from refengine.testing.flows.events import FlowCall, FlowResponse, as_messages
+from refengine.testing.flows.events import (
+    USER,
+    FlowCall,
+    FlowResponse,
+    Said,
+    as_messages,
+    as_object,
+    object_in,
+)
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.recorder import snapshot
 
@@ -53,11 +59,6 @@ def others_in(parts: Sequence[types.Part]) -> list[Json]:
     """Return what of some parts is neither text nor a call nor a response."""
     values = map(part_values, parts)
     return [each for each in values if set(each) - PLAIN]
-
-
-def as_object(value: Json) -> Mapping[str, Json]:
-    """Return a JSON object, an empty one for anything else."""
-    return value if is_mapping(value) else {}
 
 
 def said(content: types.Content) -> Iterator[Json]:
@@ -123,31 +124,34 @@ def _lower(schema: Json) -> Json:
     return [_lower(each) for each in schema] if is_list(schema) else schema
 
 
-def as_response(message: Message, *, partial: bool = False) -> LlmResponse:
-    """Return an answer of the script as a model of ADK gives it.
-
-    A call without an id is given one by the framework. Arguments that are not an object
-    come as an empty one, since a vendor's client has read them already.
-    """
+def content_of(message: Message) -> types.Content:
+    """Return a message as a content; a call without an id is given one later."""
+    if message.role == "tool":
+        result = {"result": message.content}
+        name = message.name or "tool"
+        return user_content([FlowResponse(message.tool_call_id or "", name, result)])
+    if message.role != "assistant":
+        return user_content(message.content)
     parts = [types.Part(text=message.content)] if message.content else []
     for call in message.tool_calls:
         made = types.FunctionCall(
-            id=call.id or None, name=call.name, args=_parsed(call.arguments)
+            id=call.id or None, name=call.name, args=object_in(call.arguments)
         )
         parts.append(types.Part(function_call=made))
-    content = types.Content(role="model", parts=parts or [types.Part(text="")])
-    return LlmResponse(content=content, partial=partial or None)
+    return types.Content(role="model", parts=parts or [types.Part(text="")])
 
 
-def _parsed(arguments: str) -> dict[str, Any]:
-    try:
-        found: object = json.loads(arguments or "{}")
-    except ValueError:
-        return {}
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-
-
-def answer_said(message: Message) -> Json:
-    """Return an answer of the script as observations have it."""
-    content = as_response(message).content
-    return next(said(content)) if content is not None else None
+def user_content(said: Said) -> types.Content:
+    """Return what a user says: a text, or answers to what was asked."""
+    if isinstance(said, str):
+        return types.Content(role=USER, parts=[types.Part(text=said)])
+    answers = [
+        types.FunctionResponse(
+            id=each.id or None,
+            name=each.name,
+            response=dict(as_object(each.response)),
+        )
+        for each in said
+    ]
+    parts = [types.Part(function_response=each) for each in answers]
+    return types.Content(role=USER, parts=parts)

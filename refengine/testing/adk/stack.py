@@ -2,44 +2,46 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from google.adk.agents import BaseAgent, LlmAgent
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 from google.adk.agents.run_config import RunConfig
+from google.adk.apps import App
 from google.adk.events import Event
+from google.adk.plugins import BasePlugin
 from google.adk.runners import Runner
 from google.adk.telemetry import ContentCapturingMode, TelemetryConfig
 from google.genai import types
 
 from refengine.messages import Json, Message
-from refengine.testing.adk.bridge import AdkBridge
+from refengine.testing.adk.bridge import AdkBridge, WorldLlm
 from refengine.testing.adk.contents import (
-    as_object,
-    as_response,
     calls_in,
+    content_of,
     others_in,
     part_values,
     responses_in,
     text_in,
+    user_content,
 )
-from refengine.testing.adk.returned import check_models, runner_of
 from refengine.testing.adk.watching import AdkWatch
 from refengine.testing.flows.events import (
     USER,
-    FlowCall,
     FlowEvent,
-    FlowQuestion,
     StoredSession,
     by_scope,
     known,
+    question_of,
 )
-from refengine.testing.flows.session import FlowPlay
-from refengine.testing.flows.stack import FlowRequest, Said
+from refengine.testing.flows.session import FlowPlay, FlowRequest
+from refengine.testing.json_values import is_list
 from refengine.testing.recorder import snapshot
 from refengine.testing.scenario import Scenario
-from refengine.testing.subjects import Played
+from refengine.testing.subjects import Played, SubjectError
 from refengine.testing.world import World
 
 CONFIRMATION: Final = "adk_request_confirmation"
@@ -52,6 +54,13 @@ UNTOLD: Final = TelemetryConfig(
 """What spans are told of a run: no messages, since to write them down costs a tenth of
 it. The framework would ask the environment for each call."""
 TEXTUAL: Final = ("text/", "application/json")
+APP: Final = "world"
+"""The name of the app where a subject gives none."""
+INSTEAD: Final = (
+    "return an agent, (root_agent, plugins), an App or a Runner of google.adk, built"
+    " from world.as_adk()"
+)
+MODEL_INSTEAD: Final = "give it world.as_adk().model"
 
 
 def play_adk(scenario: Scenario, world: World, got: object) -> Played:
@@ -101,7 +110,7 @@ class AdkStack:
         event = Event(
             author=self._root if mine else USER,
             invocation_id="earlier",
-            content=_content_of(message),
+            content=content_of(message),
         )
         await self._runner.session_service.append_event(found, event)
 
@@ -114,7 +123,7 @@ class AdkStack:
         run = self._runner.run_async(
             user_id=USER,
             session_id=request.session,
-            new_message=_said(request.said),
+            new_message=user_content(request.said),
             state_delta=dict(request.state) or None,
             run_config=config,
         )
@@ -172,34 +181,6 @@ def _artifact(part: types.Part | None) -> Json:
     return dict(part_values(part))
 
 
-def _content_of(message: Message) -> types.Content:
-    if message.role == "assistant":
-        content = as_response(message).content
-        assert content is not None  # noqa: S101  # it was just made with one
-        return content
-    if message.role == "tool":
-        answer = types.FunctionResponse(
-            id=message.tool_call_id,
-            name=message.name or "tool",
-            response={"result": message.content},
-        )
-        return types.Content(role=USER, parts=[types.Part(function_response=answer)])
-    return types.Content(role=USER, parts=[types.Part(text=message.content)])
-
-
-def _said(said: Said) -> types.Content:
-    if isinstance(said, str):
-        return types.Content(role=USER, parts=[types.Part(text=said)])
-    answers = [
-        types.FunctionResponse(
-            id=each.id, name=each.name, response=dict(as_object(each.response))
-        )
-        for each in said
-    ]
-    parts = [types.Part(function_response=each) for each in answers]
-    return types.Content(role=USER, parts=parts)
-
-
 def seen(event: Event) -> FlowEvent:
     """Return an event of ADK as observations have it."""
     parts = (event.content.parts if event.content else None) or []
@@ -221,7 +202,7 @@ def seen(event: Event) -> FlowEvent:
         text=text_in(parts),
         calls=calls,
         responses=responses_in(parts),
-        questions=tuple(_question(e) for e in calls if e.name == CONFIRMATION),
+        questions=tuple(question_of(e) for e in calls if e.name == CONFIRMATION),
         partial=bool(event.partial),
         final=event.is_final_response(),
         actions=_actions(event),
@@ -235,9 +216,80 @@ def _actions(event: Event) -> dict[str, Json]:
     return {key: snapshot(each) for key, each in values.items() if each not in ({}, [])}
 
 
-def _question(call: FlowCall) -> FlowQuestion:
-    asked = as_object(call.args.get("originalFunctionCall"))
-    told = as_object(call.args.get("toolConfirmation"))
-    args = as_object(asked.get("args"))
-    original = FlowCall(str(asked.get("id", "")), str(asked.get("name", "")), args)
-    return FlowQuestion(call.id, call.name, original, str(told.get("hint", "")))
+def runner_of(got: object, bridge: AdkBridge) -> Runner:
+    """Return a runner of what a subject returned; raises SubjectError."""
+    if isinstance(got, Runner):
+        return _checked(got, got)
+    kept, files = bridge.session_service, bridge.artifact_service
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it takes plugins, if as of old
+        if isinstance(got, App):
+            runner = Runner(app=got, session_service=kept, artifact_service=files)
+            return _checked(got, runner)
+        root, plugins = _parts(got)
+        runner = Runner(
+            app_name=APP,
+            agent=root,
+            plugins=plugins,
+            session_service=kept,
+            artifact_service=files,
+        )
+    return _checked(got, runner)
+
+
+def _parts(got: object) -> tuple[BaseAgent, list[BasePlugin]]:
+    if isinstance(got, BaseAgent):
+        return got, []
+    parts = _pair(got)
+    if len(parts) != 2:
+        raise SubjectError(got, "that is nothing of ADK that can be run", INSTEAD)
+    root, plugins = parts
+    if not isinstance(root, BaseAgent):
+        why = f"its first part is {_named(root)}, not an agent"
+        raise SubjectError(parts, why, INSTEAD)
+    if not is_list(plugins):
+        why = f"its second part is {_named(plugins)}, not a list of plugins"
+        raise SubjectError(parts, why, INSTEAD)
+    for at, each in enumerate(plugins):
+        if not isinstance(each, BasePlugin):
+            why = f"plugins[{at}] is {_named(each)}, not a plugin"
+            raise SubjectError(parts, why, INSTEAD)
+    return root, [*plugins]
+
+
+def _pair(got: object) -> tuple[object, ...]:
+    return cast("tuple[object, ...]", got) if isinstance(got, tuple) else ()
+
+
+def _named(value: object) -> str:
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return f"a {type(value).__name__}"
+
+
+def _checked(got: object, runner: Runner) -> Runner:
+    if not isinstance(runner.agent, BaseAgent):
+        why = f"its root is {_named(runner.agent)}, not an agent"
+        raise SubjectError(got, why, INSTEAD)
+    return runner
+
+
+def check_models(got: object, agents: list[BaseAgent], world: World) -> None:
+    """Raise SubjectError for an agent that asks another model than the world's."""
+    for each in agents:
+        if isinstance(each, LlmAgent):
+            _check_model(got, each, world)
+
+
+def _check_model(got: object, agent: LlmAgent, world: World) -> None:
+    model: object = agent.model
+    parent = agent.parent_agent
+    if model == "" and isinstance(parent, BaseAgent):
+        return  # it has its parent's
+    if not isinstance(model, WorldLlm):
+        asked = repr(model) if model else "the framework's default"
+        why = f"agent {agent.name!r} asks {asked}, which nobody sees"
+        raise SubjectError(got, why, MODEL_INSTEAD)
+    if model.world is not world:
+        why = f"agent {agent.name!r} asks the model of another world"
+        raise SubjectError(got, why, "build the agents inside the subject's function")

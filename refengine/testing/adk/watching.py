@@ -18,7 +18,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.function_tool import FunctionTool
 
-from refengine.testing.adk.tools import WorldAdkTool
+from refengine.testing.adk.bridge import WorldAdkTool
 from refengine.testing.flows.watching import (
     STAGES,
     CountedHooks,

@@ -5,12 +5,14 @@ Ids of events and invocations and times are drawn anew in every run, and left ou
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 from refengine.messages import NOTHING, Json
+from refengine.testing.json_values import is_mapping
 from refengine.testing.recorder import snapshot
 from refengine.testing.tool_runs import written
 
@@ -83,6 +85,19 @@ class FlowQuestion:
     hint: str = ""
 
 
+def question_of(call: FlowCall) -> FlowQuestion:
+    """Return the question that a call of a framework's own asks."""
+    asked = as_object(call.args.get("originalFunctionCall"))
+    told = as_object(call.args.get("toolConfirmation"))
+    args = as_object(asked.get("args"))
+    original = FlowCall(str(asked.get("id", "")), str(asked.get("name", "")), args)
+    return FlowQuestion(call.id, call.name, original, str(told.get("hint", "")))
+
+
+Said: TypeAlias = str | Sequence[FlowResponse]
+"""What a user says: a text, or answers to what was asked."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowEvent:
     """One event: who says what, and what it does besides.
@@ -113,7 +128,10 @@ class FlowEvent:
     @property
     def messages(self) -> list[Json]:
         """What it says, as messages of a history."""
-        return list(_messages(self))
+        if not (self.text or self.calls or self.responses):
+            return []
+        role = USER if self.author == USER else "model"
+        return [*as_messages(role, self.text, self.calls, (), self.responses)]
 
     @property
     def kept(self) -> dict[str, Json]:
@@ -126,19 +144,20 @@ class FlowEvent:
         return found
 
 
-def _messages(event: FlowEvent) -> Iterator[Json]:
-    if event.text or event.calls:
-        role = USER if event.author == USER else "assistant"
-        said: dict[str, Json] = {"role": role, "content": event.text}
-        if event.calls:
-            said["tool_calls"] = [call.json for call in event.calls]
-        yield said
-    for each in event.responses:
-        yield {
-            "role": "tool",
-            "content": written(each.response),
-            "tool_call_id": known(each.id),
-        }
+def as_object(value: Json) -> Mapping[str, Json]:
+    """Return a JSON object, an empty one for anything else."""
+    return value if is_mapping(value) else {}
+
+
+def object_in(text: str) -> dict[str, Json]:
+    """Return the JSON object in the text of a call's arguments, an empty one if none.
+
+    A vendor's client has read them before a framework sees them.
+    """
+    try:
+        return dict(as_object(json.loads(text or "{}")))
+    except ValueError:
+        return {}
 
 
 def known(call_id: str) -> str:

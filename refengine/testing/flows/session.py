@@ -10,20 +10,27 @@ scenario says, and goes on.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, Self
 
 from refengine.messages import Json, Message
 from refengine.testing.clock import no_waiting, run_on
-from refengine.testing.flows.consumer import FlowConsumer
-from refengine.testing.flows.events import FlowQuestion, StoredSession
-from refengine.testing.flows.person import FlowPerson
-from refengine.testing.flows.stack import FlowRequest, FlowStack, Said
+from refengine.testing.flows.events import (
+    FlowEvent,
+    FlowQuestion,
+    FlowResponse,
+    Said,
+    StoredSession,
+    known,
+)
 from refengine.testing.notation import parse_message
+from refengine.testing.person import APPROVAL, RepliesInTurn
+from refengine.testing.recorder import Recorder, snapshot
 from refengine.testing.refusing import refusal
 from refengine.testing.scenario import RunSpec, Scenario
 from refengine.testing.subjects import Played, SubjectError
-from refengine.testing.tool_runs import point_of_scripted
+from refengine.testing.tool_runs import calling, point_of_scripted
 from refengine.testing.world import World
 
 CALLS: Final = 100
@@ -31,6 +38,156 @@ CALLS: Final = 100
 RESUMED: Final = 50
 """So often one run goes on after a question; one that asks for ever is none."""
 TEMP: Final = "temp:"
+
+
+@dataclass(frozen=True, slots=True)
+class FlowRequest:
+    """One message of the user: to which session, with which state, and how to answer.
+
+    ``calls`` is how many model calls a run may make.
+    """
+
+    session: str
+    said: Said
+    state: Mapping[str, Json]
+    streaming: bool
+    calls: int
+
+
+class FlowStack(Protocol):
+    """Agents and services of one framework, ready to be played."""
+
+    @property
+    def hooks(self) -> Mapping[str, int]:
+        """How often each hook of the subject ran; those that never did are there."""
+        ...
+
+    @property
+    def answered(self) -> tuple[type[BaseException], ...]:
+        """Errors of the framework that say something of what a subject did."""
+        ...
+
+    async def begin(self, session: str, state: Mapping[str, Json]) -> None:
+        """Create a session with this state."""
+        ...
+
+    async def remember(self, session: str, message: Message) -> None:
+        """Put a message into a session that was said before it was played."""
+        ...
+
+    def run(self, request: FlowRequest) -> AsyncIterator[FlowEvent]:
+        """Answer a message; an exception ends the run."""
+        ...
+
+    async def stored(self, session: str) -> StoredSession:
+        """Return what is kept of a session."""
+        ...
+
+    async def close(self) -> None:
+        """Let plugins and toolsets end; an exception is one of theirs."""
+        ...
+
+
+class FlowPerson(RepliesInTurn):
+    """Answers confirmations: denied calls with no, others as the replies say in turn.
+
+    A reply that is not a plain yes or no confirms with its value as the payload.
+    """
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self._world = world
+
+    def answers(self, asked: Sequence[FlowQuestion]) -> Sequence[FlowResponse]:
+        """Return the answers to these questions; none of those that stay open."""
+        found = [(each, self._answer(each)) for each in asked]
+        return [
+            FlowResponse(question.id, question.name, answer)
+            for question, answer in found
+            if answer is not None
+        ]
+
+    def _answer(self, question: FlowQuestion) -> dict[str, Json] | None:
+        reply = self.next_reply()
+        call = question.call
+        kind = "no" if call.id in self.denied else reply.kind
+        confirmed = kind not in {"no", "nothing"}
+        told: dict[str, Json] = {
+            "name": call.name,
+            "args": snapshot(call.args),
+            "hint": question.hint,
+            "approved": confirmed,
+        }
+        with calling(known(call.id)):
+            self._world.effect(APPROVAL, told)
+        if kind == "nothing":
+            return None
+        answer: dict[str, Json] = {"confirmed": confirmed}
+        if kind in {"edited", "text"}:
+            answer["payload"] = reply.value
+        return answer
+
+
+class FlowConsumer:
+    """Joins partial events to the one that ends them, and puts each event down.
+
+    ``with`` it: pieces that nothing ended are put down at the end.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._pieces: list[FlowEvent] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._cut_off(failed=kind is not None)
+
+    def take(self, event: FlowEvent) -> None:
+        """Take the next event."""
+        if self._pieces and self._pieces[-1].author != event.author:
+            self._cut_off(failed=False)
+        if event.partial:
+            self._pieces.append(event)
+            return
+        streamed = event.kind == "model"
+        pieces, self._pieces = (self._pieces if streamed else []), []
+        self._put_down(event, pieces)
+
+    def _cut_off(self, *, failed: bool) -> None:
+        """Put down pieces that no whole event followed."""
+        pieces, self._pieces = self._pieces, []
+        if pieces:
+            self._put_down(FlowEvent(author=pieces[0].author), pieces, failed=failed)
+
+    def _put_down(
+        self, event: FlowEvent, pieces: list[FlowEvent], *, failed: bool = False
+    ) -> None:
+        calls: list[Json] = [
+            [each["id"], each["name"], each["arguments"]]
+            for each in (call.json for call in event.calls)
+        ]
+        whole: dict[str, Json] = {"text": event.text, "tool_calls": calls}
+        if event.responses:
+            whole["responses"] = [
+                [known(each.id), each.name, snapshot(each.response)]
+                for each in event.responses
+            ]
+        data: dict[str, Any] = {
+            "kind": "model" if pieces else event.kind,
+            "agent": "",
+            "author": event.author,
+            "whole": whole,
+            "actions": snapshot(event.actions),
+            "more": snapshot(event.more),
+        }
+        if pieces:
+            whole["streamed"] = "".join(each.text for each in pieces)
+            data["stream"] = [each.text for each in pieces if each.text]
+        if failed:
+            data["stream_error"] = "cut off"
+        self._recorder.add("event", data)
 
 
 class EndlessConfirmationError(RuntimeError):
