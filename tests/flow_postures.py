@@ -21,7 +21,7 @@ from compat.engines.flow.reference import FlowDialect
 from compat.engines.flow.scenario import FlowScenario
 from refengine.messages import Json
 from refengine.postures import choosing, options_of
-from tools.differential.explaining import Explained
+from tests.differential.explaining import Explained
 
 PROFILE: Final = flow_profile("adk-py-2")
 

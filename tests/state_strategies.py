@@ -26,7 +26,7 @@ from refengine.resume.checkpoint import (
     Step,
 )
 from refengine.state.codec import PHASES, ROLES
-from tools.state.samples import Money, Mood, Note
+from tests.state_samples import Money, Mood, Note
 
 TEXTS = st.text(
     st.one_of(

@@ -4,22 +4,17 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from compat.engines.loading import load_engine
-from refengine.profile import EINO_0_9
-from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
-from tools.differential import __main__ as differential
-from tools.differential.explaining import Explained, read_explained
-from tools.differential.hooks import HooksPair, hooks_pair
-from tools.differential.searching import Differential, Unexplained
+from tests.differential.explaining import Explained, Look, look, read_explained
+from tests.differential.hooks import HooksPair, hooks_pair
 
 with_go = pytest.mark.skipif(
     shutil.which("go") is None, reason="without Go no driver in Go is built"
 )
 pytestmark = pytest.mark.usefixtures("driver_traffic")
-HERE = Path(differential.__file__).parent
+HERE = Path(__file__).parent / "differential"
 VERSION = "eino@0.9.13"
 CHUNKS = {"kind": "streamable", "chunks": ["a", "b"], "chunk_ms": 1}
 STREAM = {"kind": "streamable", "delay_ms": 5}
@@ -39,10 +34,9 @@ def twice(run: dict[str, object]) -> dict[str, object]:
 )
 def test_a_known_difference_is_seen_in_its_own_world(known: Explained) -> None:
     pair = hooks_pair(VERSION, None)
-    found = Differential(pair, [known])
+    found = look(pair, [known], pair.read(known.world))
 
-    assert found.look(pair.read(known.world)) is None
-
+    assert found.found is None
     assert known.name in found.used
 
 
@@ -196,21 +190,15 @@ def test_a_known_difference_is_seen_in_its_own_world(known: Explained) -> None:
     ],
 )
 def test_real_eino_does_as_the_reference_does(world: dict[str, object]) -> None:
-    found = Differential(hooks_pair(VERSION, None), [])
-
-    assert found.look(read_scenario(world)) is None
-
-    assert found.worlds == 1
+    assert look(hooks_pair(VERSION, None), [], read_scenario(world)) == Look()
 
 
 @with_go
 def test_a_struct_without_an_instruction_adds_a_message_that_runs_do_not_keep() -> None:
     engine = load_engine("eino@0.7.17")
-    found = Differential(HooksPair(engine.profile, engine), [])
+    pair = HooksPair(engine.profile, engine)
 
-    assert found.look(read_scenario(twice({}))) is None
-
-    assert found.worlds == 1
+    assert look(pair, [], read_scenario(twice({}))) == Look()
 
 
 @with_go
@@ -229,32 +217,5 @@ def test_a_result_in_chunks_beside_a_call_that_fails_is_read_by_nobody() -> None
             "runs": [{"streaming": True}],
         }
     )
-    found = Differential(pair, [])
 
-    assert found.look(world) is None
-
-    assert found.worlds == 1
-
-
-def test_an_engine_that_there_is_not_is_a_clear_error() -> None:
-    said = CliRunner().invoke(differential.main, ["eino", "nobody@1"])
-
-    assert said.exit_code == 2
-    assert "nobody@1" in said.output
-
-
-def test_a_search_goes_on_behind_a_difference_and_makes_each_kind_small() -> None:
-    said: list[str] = []
-    found = Differential(HooksPair(EINO_0_9, load_engine("reference")), [])
-
-    found.run(12, 0, said.append)
-
-    assert found.unexplained
-    assert found.worlds > sum(each.worlds for each in found.unexplained.values())
-    assert all(str(each) in said for each in found.unexplained.values())
-    assert max(len(size_of(each)) for each in found.unexplained.values()) < 400
-    assert said[-1] == f"12 of 12 worlds, {len(found.unexplained)} differences"
-
-
-def size_of(found: Unexplained[Scenario]) -> str:
-    return found.scenario.model_dump_json(exclude_defaults=True)
+    assert look(pair, [], world) == Look()

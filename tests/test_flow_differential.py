@@ -13,15 +13,14 @@ from compat.engines.flow.playing import play_flow
 from compat.engines.flow.reference import FlowDialect
 from compat.engines.flow.scenario import FlowScenario
 from refengine.testing.trace import Divergence
-from tools.differential.explaining import (
+from tests.differential.explaining import (
     Explained,
     differences,
     first_unexplained,
+    look,
     read_explained,
-    unused,
 )
-from tools.differential.flow import FlowPair
-from tools.differential.searching import Differential
+from tests.differential.flow import FlowPair
 
 SAYS_A: Any = {"agent": {"name": "a"}, "turns": [{"text": "hi"}]}
 
@@ -124,7 +123,6 @@ def test_a_difference_is_explained_by_its_place_and_both_values() -> None:
     assert first_unexplained(iter(known), [entry], used) is None
     assert first_unexplained(iter(unknown), [entry], {}) == unknown[0]
     assert used == {"n": 1}
-    assert unused([entry], {}) == ["n"]
 
 
 def test_an_entry_without_a_reason_is_refused(tmp_path) -> None:
@@ -137,12 +135,11 @@ def test_an_entry_without_a_reason_is_refused(tmp_path) -> None:
 
 def test_a_world_in_which_something_unexplained_differs_is_told() -> None:
     ours, theirs = FlowDialect("adk-py-2"), FlowDialect("adk-go-0.4")
-    found = Differential(FlowPair(ours, theirs), ())
 
-    shown = found.look(of_scenario(SAYS_A))
+    shown = look(FlowPair(ours, theirs), (), of_scenario(SAYS_A)).found
 
     assert shown is not None
-    assert re.match(r"observation \d+", str(shown.difference))
+    assert re.match(r"observation \d+", str(shown))
 
 
 def test_an_entry_explains_nothing_of_observations_of_two_kinds() -> None:
@@ -155,15 +152,3 @@ def test_an_entry_explains_nothing_of_observations_of_two_kinds() -> None:
     found = first_unexplained(differences(*seen), [known], {})
 
     assert found == Divergence(0, "", seen[0][0], seen[1][0])
-
-
-def test_a_search_makes_flow_worlds_small_and_goes_on() -> None:
-    ours, theirs = FlowDialect("adk-py-2"), FlowDialect("adk-go-0.4")
-    found, said = Differential(FlowPair(ours, theirs), ()), list[str]()
-
-    found.run(6, 0, said.append)
-
-    assert found.worlds == 6
-    for each in found.unexplained.values():
-        assert str(each) in said
-        assert len(each.scenario.model_dump_json(exclude_defaults=True)) < 400

@@ -15,15 +15,14 @@ from compat.engines.flow.google_adk import (
 from compat.engines.flow.playing import play_flow
 from compat.engines.flow.scenario import FlowScenario
 from refengine.testing.extras import install_line
-from tests.flow_postures import other_options, played, reference, shown_postures
-from tools.differential import __main__ as differential
-from tools.differential.explaining import (
+from tests.differential.explaining import (
     differences,
     first_unexplained,
+    look,
     read_explained,
 )
-from tools.differential.flow import FlowPair
-from tools.differential.searching import Differential
+from tests.differential.flow import FlowPair
+from tests.flow_postures import other_options, played, reference, shown_postures
 
 pytest.importorskip("google.adk", reason="pip install 'refengine[adk]'")
 
@@ -47,7 +46,7 @@ WORLD = FlowScenario.model_validate(
     strict=False,
 )
 
-KNOWN = read_explained(Path(differential.__file__).with_name("flow_google-adk.toml"))
+KNOWN = read_explained(Path(__file__).parent / "differential" / "flow_google-adk.toml")
 TABLE = shown_postures()
 
 
@@ -115,8 +114,8 @@ def test_it_has_the_posture_that_the_profile_says_and_no_other(posture) -> None:
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda each: each.name)
 def test_a_known_difference_is_seen_in_the_world_that_it_names(known) -> None:
-    found = Differential(FlowPair(reference(), installed()), KNOWN)
+    pair = FlowPair(reference(), installed())
 
-    found.look(FlowScenario.model_validate_json(known.world))
+    found = look(pair, KNOWN, pair.read(known.world))
 
     assert known.name in found.used

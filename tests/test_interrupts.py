@@ -1,7 +1,7 @@
 """Interrupts: where a run can ask, what it hears when it goes on, what is refused.
 
 That a resumed run is the uninterrupted one, in every world cut at every point, is
-``tests/properties/test_resuming.py`` and ``python -m tools.resuming.search``.
+``tests/properties/test_resuming.py``.
 """
 
 import asyncio

@@ -33,8 +33,8 @@ from refengine.state.errors import (
     UnknownTypeError,
 )
 from refengine.state.values import Types
+from tests.state_samples import WRITER, sample_types, samples
 from tests.state_strategies import STEPS, searching
-from tools.state.samples import WRITER, sample_types, samples
 
 STEP = Step(0, 1, Splice(0, (Message("user", "hi"),)), Point())
 TYPES = Types()

@@ -8,8 +8,8 @@ import pytest
 
 from refengine.state import decode_step, encode_step
 from refengine.state.values import Types
+from tests.state_samples import WRITER, Mood, golden, main, sample_types, samples
 from tests.state_strategies import strictly_equal
-from tools.state.samples import WRITER, Mood, golden, main, sample_types, samples
 
 FOLDER = Path(__file__).parent / "golden" / "checkpoints"
 V1 = {path.stem: path for path in sorted((FOLDER / "v1").glob("*.ckpt"))}
@@ -93,7 +93,7 @@ def later_types() -> Types:
 
 
 def sample_types_without_note() -> Types:
-    from tools.state.samples import Money
+    from tests.state_samples import Money
 
     types = Types()
     types.register_enum(

@@ -19,8 +19,8 @@ from refengine.state import errors, packing
 from refengine.state.errors import BadTreeError, DecodeError, UnknownTypeError
 from refengine.state.packing import MAX_DEPTH
 from refengine.state.values import Opaque, Types
+from tests.state_samples import Money, Mood, Note, sample_types
 from tests.state_strategies import EXTRAS, VALUES, searching, strictly_equal
-from tools.state.samples import Money, Mood, Note, sample_types
 
 
 def back(value, types=None) -> Any:

@@ -1,7 +1,7 @@
 """No secret of any family reaches a file, in whatever form and place it came.
 
-The families, forms and places are those of ``tools.secrets``; its search, which knows
-what it looks for, is not the code under test. All of them together is its command.
+The families, forms and places are those of ``tests.made_secrets``; its search, which
+knows what it looks for, is not the code under test. Its command tries all of them.
 """
 
 import gzip
@@ -24,14 +24,14 @@ from compat.wire.scrubbing.outputs import (
     without_secrets,
 )
 from compat.wire.writing import scrubbed_file
+from tests.made_secrets.cases import cases
+from tests.made_secrets.encodings import ENCODINGS
+from tests.made_secrets.families import NAMES, SHAPED
+from tests.made_secrets.revealing import revealed
 from tests.wire_support import URL, corpus
-from tools.secrets.cases import cases
-from tools.secrets.encodings import ENCODINGS
-from tools.secrets.families import NAMES, SHAPED
-from tools.secrets.revealing import revealed
 
 EVERY = 4
-"""One case in so many is tried here; ``python -m tools.secrets`` tries all."""
+"""One case in so many is tried here; ``python -m tests.made_secrets`` tries all."""
 
 
 def of(encoding):

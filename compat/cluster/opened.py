@@ -152,7 +152,7 @@ class DaskSpread:
         What is left is cancelled where its reader stops, also by Ctrl-C. Raises
         RefusedUnitError, OtherVersionError or LostUnitError.
         """
-        ours = own_version(kind)
+        ours = own_version()
         under_way = _UnderWay(self._client, _asked(kind, units, ours))
         try:
             for at, future in under_way.done():

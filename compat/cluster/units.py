@@ -14,8 +14,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module, resources
 from importlib.metadata import version
-from importlib.resources.abc import Traversable
-from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -28,50 +26,32 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "rows": ("compat.observe.spread_rows", "judged"),
         "requests": ("property_tests.judging.spread_pool", "answered"),
         "mutants": ("property_tests.spread_matrix", "killed"),
-        "search": ("tools.searching", "played"),
     }
 )
 """What a unit can be: the module that plays it, and its function.
 
-A worker imports only what it is asked for. All of those that the wheel has took each
-process of a cluster two seconds, the one that asks among them. Searches are played
-where their sources are.
+A worker imports only what it is asked for. All of them took each process of a cluster
+two seconds, the one that asks among them.
 """
 
 _PACKAGES: Final = ("refengine", "compat", "property_tests")
 
 
 @cache
-def own_version(kind: str) -> str:
-    """Return what two ends must have in common to give one answer to such a unit.
+def own_version() -> str:
+    """Return what two ends must have in common to give one answer to a unit.
 
-    The release, the minor version of Python and the sources, with those of what plays
-    it: a checkout changes without a new release. Raises RefusedUnitError.
+    The release, the minor version of Python and the sources: a checkout changes without
+    a new release.
     """
-    player, _, _ = KINDS[kind][0].partition(".")
     digest = hashlib.sha256()
-    for package in dict.fromkeys((*_PACKAGES, player)):
-        with resources.as_file(_sources(package)) as folder:
+    for package in _PACKAGES:
+        with resources.as_file(resources.files(package)) as folder:
             for file in sorted(folder.rglob("*.py")):
                 digest.update(file.relative_to(folder).as_posix().encode())
                 digest.update(file.read_bytes())
     minor = ".".join(platform.python_version_tuple()[:2])
     return f"{version('refengine')} ({digest.hexdigest()[:12]}) on Python {minor}"
-
-
-def _sources(package: str) -> Traversable:
-    """Return the folder of a package; raises RefusedUnitError if it is not there.
-
-    A folder of that name that is not a package, as in whatever project a worker was
-    started in, is not ours.
-    """
-    found = find_spec(package)
-    if found is None or found.origin is None:
-        raise RefusedUnitError(
-            f"a worker has no sources of refengine's {package!r}, which are not in the"
-            " wheel: start workers in a checkout, where the project is installed"
-        )
-    return resources.files(package)
 
 
 def packed(data: Mapping[str, Any]) -> bytes:
@@ -83,7 +63,7 @@ def run_unit(payload: bytes) -> bytes:
     """Play a unit and return its answer, both as JSON; this is what workers run."""
     asked = json.loads(payload)
     try:
-        own = own_version(asked["kind"])
+        own = own_version()
         if asked["version"] != own:
             return packed({"other": own, "worker": _worker()})
         return packed({"answer": _player(asked["kind"])(asked["unit"])})

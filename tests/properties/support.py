@@ -1,14 +1,13 @@
 """What the properties share: how long to search, and short ways to play a world.
 
-A search is short by default and always the same one, as CI wants it: half of the
-examples that a property asks for. A long one takes fifty times what it asks for, and
-new ones each time:
+A search is always the same one: half of the examples that a property asks for, as CI
+wants it. A long one takes fifty times what it asks for, or ``REFENGINE_WORLDS``, and
+``--hypothesis-seed`` gives it other worlds:
 
-    REFENGINE_SEARCH=long python -m pytest tests/properties
-    python -m pytest tests/properties --hypothesis-profile=long
+    python -m pytest tests/properties --hypothesis-profile=long --all-cases
 
-``--all-cases`` searches under all profiles, and ``--hypothesis-show-statistics`` says
-what the generated worlds were made of.
+``--all-cases`` searches under all profiles, ``-m long`` chooses what has no short
+search, and ``--hypothesis-show-statistics`` says what generated worlds were made of.
 """
 
 import functools
@@ -18,11 +17,20 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, currently_in_test_context, event, note, settings
+from hypothesis import (
+    HealthCheck,
+    Phase,
+    core,
+    currently_in_test_context,
+    event,
+    note,
+    settings,
+)
+from pydantic import BaseModel
 
 from refengine.messages import Json
 from refengine.profile import PROFILES, profile
-from refengine.testing import ReferenceEngine, Scenario, Trace, clock, play
+from refengine.testing import Engine, ReferenceEngine, Scenario, Trace, clock, play
 from refengine.testing.trace import ObservationKind
 
 Entry = dict[str, Any]
@@ -40,21 +48,24 @@ def under_every_profile(test: Any) -> Any:
     return pytest.mark.one_in(3)(_PROFILES(test))
 
 
-settings.register_profile(
-    "short",
-    derandomize=True,
-    database=None,
-    deadline=None,
-    print_blob=True,
-    suppress_health_check=UNTIMED,
-)
-settings.register_profile(
-    "long", deadline=None, print_blob=True, suppress_health_check=UNTIMED
-)
+for profile_name in SHARE:
+    settings.register_profile(
+        profile_name,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.explicit, Phase.generate, Phase.shrink],
+        print_blob=True,
+        suppress_health_check=UNTIMED,
+    )
 
 
-def searching(examples: int, *choices: object) -> Callable[[Any], Any]:
+def searching(
+    examples: int, *choices: object, long: int | None = None
+) -> Callable[[Any], Any]:
     """Search so many worlds, or as many times as the profile says.
+
+    ``long`` is the number of a long search where fifty times is too few or too many.
 
     Drawing a world takes several times as long as playing it. So a short search draws
     once for all cases of a test (its profiles, say, and whatever ``choices`` are not):
@@ -63,10 +74,12 @@ def searching(examples: int, *choices: object) -> Callable[[Any], Any]:
     and the next profile the ones beside.
     """
     asked = settings.get_current_profile_name()
-    name = asked if asked in SHARE else os.environ.get("REFENGINE_SEARCH", "short")
-    chosen = settings(
-        settings.get_profile(name), max_examples=round(examples * SHARE[name])
-    )
+    name = asked if asked in SHARE else "short"
+    many, steady = max(1, round(examples * SHARE[name])), True
+    if name == "long":
+        many = int(os.environ.get("REFENGINE_WORLDS", long or many))
+        steady = core.global_force_seed is None
+    chosen = settings(settings.get_profile(name), max_examples=many, derandomize=steady)
 
     def decorated(test: Any) -> Any:
         searched = chosen(test)
@@ -140,7 +153,7 @@ def counted(what: str) -> None:
         event(what)
 
 
-def noted(scenario: Scenario, *about: str) -> None:
+def noted(scenario: BaseModel, *about: str) -> None:
     """Have a scenario that fails told as JSON that can be played again."""
     if currently_in_test_context():
         what = [*about, scenario.model_dump_json(exclude_defaults=True)]
@@ -153,7 +166,12 @@ def played(scenario: Scenario, under: str) -> Trace:
     If that ends in a failure, the scenario is told as JSON that can be played again.
     """
     noted(scenario, under)
-    return clock.run(play(scenario, ReferenceEngine(profile(under))))
+    return played_by(scenario, ReferenceEngine(profile(under)))
+
+
+def played_by(scenario: Scenario, engine: Engine) -> Trace:
+    """Play a scenario on an engine, on a virtual clock."""
+    return clock.run(play(scenario, engine))
 
 
 def entries(trace: Trace, *kinds: ObservationKind) -> list[Entry]:

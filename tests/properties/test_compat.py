@@ -1,6 +1,7 @@
 """COMPAT: adapted struct middlewares have the trace that they have as structs.
 
-The long search is a command of its own: python -m tools.adapted
+Contract §1: for every profile and every scenario without handlers the traces are
+identical; under profiles whose after-hooks run in list order, also with handlers.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,16 +13,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compat.adapters import adapt, handler_of, middlewares_of, tool_middleware_of
+from compat.engines.adapted import AdaptedEngine
+from property_tests.checks.adapted import about_runs, loses_state
 from property_tests.mutants.doors import Arrange, ArrangedEngine, as_given
 from refengine.agent import ChatModelAgentConfig
-from refengine.profile import SEED_001, Profile, choosing, options, profile
-from refengine.testing import Divergence, Scenario, first_divergence
+from refengine.profile import (
+    EINO_0_7,
+    EINO_0_7_37,
+    PROFILES,
+    SEED_001,
+    Profile,
+    choosing,
+    options,
+    profile,
+)
+from refengine.testing import (
+    Divergence,
+    ReferenceEngine,
+    Scenario,
+    first_divergence,
+)
 from refengine.testing.extensions import WorldHandler
 from refengine.testing.ops import MessageOp
 from refengine.testing.scenario import HandlerSpec
 from refengine.testing.strategies import scenarios
-from tests.properties.support import noted, searching, under_every_profile
-from tools.adapted import SEARCHES, WORLDS, adapting_divergence, played
+from tests.properties.support import (
+    noted,
+    played_by,
+    searching,
+    under_every_profile,
+)
 
 HISTORY_OPS_OF_THE_CONTEXT = {"ctx_set", "ctx_append"}
 ADDS_NOTHING = choosing(
@@ -29,7 +50,32 @@ ADDS_NOTHING = choosing(
 )
 """Seed 001 without the separators that structs bring: what with_instruction does."""
 
+WORLDS: dict[str, Any] = {
+    "failures": True,
+    "unknown_calls": True,
+    "counting": True,
+    "delays": True,
+}
+"""The choices of ``scenarios`` under which COMPAT is searched: everything there is."""
+BEFORE_HANDLERS = (EINO_0_7, EINO_0_7_37)
+SEARCHES = tuple(
+    (each.name, handlers)
+    for each in PROFILES
+    for handlers in (False, True)
+    # Some have no handlers to stand beside their structs.
+    if not handlers or (each.after_hooks == "in_order" and each not in BEFORE_HANDLERS)
+)
+"""Where COMPAT holds: a profile, and whether worlds have handlers, too."""
+
 Convert = Callable[[Sequence[Any]], Sequence[Any]]
+
+
+def adapting_divergence(scenario: Scenario, profile: Profile) -> Divergence | None:
+    """Return where the native and the adapted trace first differ, None if nowhere."""
+    native = played_by(scenario, ReferenceEngine(profile))
+    adapted = played_by(scenario, AdaptedEngine(profile))
+    states = not loses_state(scenario, profile)
+    return first_divergence(*(about_runs(e, states=states) for e in (native, adapted)))
 
 
 @pytest.mark.one_in(4)
@@ -103,7 +149,7 @@ def parting(
 ) -> Divergence | None:
     noted(scenario)
     ours, theirs = (
-        played(scenario, ArrangedEngine("arranged", under, each))
+        played_by(scenario, ArrangedEngine("arranged", under, each))
         for each in (beside, arrange)
     )
     return first_divergence(ours, theirs)

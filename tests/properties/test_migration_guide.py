@@ -17,8 +17,7 @@ from refengine.struct_middleware import AgentMiddleware
 from refengine.testing import ReferenceEngine, Scenario, Trace, first_divergence
 from refengine.testing.scenario import MiddlewareSpec, WrapToolCallSpec
 from refengine.testing.strategies import scenarios
-from tests.properties.support import noted, searching
-from tools.adapted import played
+from tests.properties.support import noted, played_by, searching
 
 PAGE = Path(__file__).parents[2] / "docs" / "migrating-from-struct.md"
 ALWAYS = "additional_instruction"
@@ -93,8 +92,8 @@ def observed(trace: Trace) -> Trace:
 
 def compare(scenario: Scenario) -> None:
     noted(scenario)
-    struct = played(scenario, ReferenceEngine(SEED_001))
-    port = played(scenario, ArrangedEngine("ported", SEED_001, ported))
+    struct = played_by(scenario, ReferenceEngine(SEED_001))
+    port = played_by(scenario, ArrangedEngine("ported", SEED_001, ported))
 
     assert first_divergence(observed(struct), observed(port)) is None
 

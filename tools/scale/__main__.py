@@ -27,7 +27,6 @@ from tools.scale.figures import NUMBERS, ROOT, ScaleFigures, kept
 from tools.scale.million import large_corpus
 from tools.scale.page import corpus_text, plan_text, workers_text
 from tools.scale.workers import worker_figures
-from tools.searching import at_least_one, say
 
 PAGE: Final = ROOT / "docs" / "scale.md"
 COMMAND: Final = "tools.scale"
@@ -37,6 +36,20 @@ SESSIONS: Final = 4800
 """So many are judged to measure workers: long enough that their start is little."""
 MEGABYTES: Final = 500
 EFFICIENCY: Final = 0.85
+
+
+def at_least_one(text: str) -> int:
+    """Return the number that an argument is; argparse refuses it with a ValueError."""
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)  # argparse says which argument it is
+    return number
+
+
+def say(text: str) -> None:
+    """Tell a line at once, also through a pipe."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -14,10 +14,10 @@ _ENTROPY: Final = frozenset(("Base64 High Entropy String", "Hex High Entropy Str
 def other_rules() -> list[tuple[str, Flags]]:
     """Return the rules of detect-secrets, if it is installed: by shape, and all."""
     try:
-        from detect_secrets.core.scan import (  # noqa: PLC0415  # no dependency
+        from detect_secrets.core.scan import (  # no dependency
             scan_line,
         )
-        from detect_secrets.settings import default_settings  # noqa: PLC0415  # as above
+        from detect_secrets.settings import default_settings  # as above
     except ModuleNotFoundError:
         return []
 

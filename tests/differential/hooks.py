@@ -6,7 +6,7 @@ declares, and what is compared is what a posture is confirmed by.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import groupby
@@ -19,7 +19,6 @@ from hypothesis.strategies import SearchStrategy
 from compat.engines.capabilities import OF_HOOKS, refusal_of
 from compat.engines.loading import LoadedEngine, load_engine
 from compat.engines.needs import hidden_needs
-from compat.migration.shrinking import shrink
 from compat.profiles.confirming import projected
 from property_tests.generating import FAMILIES
 from property_tests.reducing import reduced
@@ -34,7 +33,7 @@ from refengine.testing.scenario_files import parse_scenario, read_scenario
 from refengine.testing.session import Session
 from refengine.testing.strategies import scenarios
 from refengine.testing.strategies.worlds import calls_of
-from tools.differential.searching import TRIES, Seen, Skipped
+from tests.differential.explaining import Seen, Skipped
 
 Entries: TypeAlias = "Sequence[Mapping[str, Json]]"
 """What is compared of a trace, observation by observation."""
@@ -46,16 +45,6 @@ class HooksPair:
 
     profile: Profile
     theirs: LoadedEngine
-
-    @property
-    def under(self) -> str:
-        """The name of the profile of ours."""
-        return self.profile.name
-
-    @property
-    def version(self) -> str:
-        """The version of theirs."""
-        return self.theirs.version
 
     def worlds(self) -> SearchStrategy[Scenario]:
         """Return what worlds are drawn from: all families of the contract's corpus."""
@@ -86,12 +75,6 @@ class HooksPair:
             ordered = [_ordered(projected(seen), by.moments) for by, seen in pair]
         return ordered[0], ordered[1]
 
-    def smallest(
-        self, scenario: Scenario, still: Callable[[Scenario], bool]
-    ) -> Scenario:
-        """Return the smallest world found for which that holds, as it does for this."""
-        return shrink(scenario, still, TRIES)
-
 
 def _played_by(world: Scenario, declared: AbstractSet[str]) -> Scenario:
     """Return a world cut down to what an engine in Go has a place for.
@@ -113,7 +96,7 @@ def _played_by(world: Scenario, declared: AbstractSet[str]) -> Scenario:
 _OF_INPUT: Final = frozenset(("set_input_name", "set_input_call_id"))
 
 
-def _without(value: Any, keys: AbstractSet[str]) -> Any:  # noqa: ANN401  # any JSON value
+def _without(value: Any, keys: AbstractSet[str]) -> Any:
     if is_list(value):
         return [_without(each, keys) for each in value]
     if not is_mapping(value):
@@ -121,7 +104,7 @@ def _without(value: Any, keys: AbstractSet[str]) -> Any:  # noqa: ANN401  # any 
     return {k: _without(each, keys) for k, each in value.items() if k not in keys}
 
 
-def _with_ids(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+def _with_ids(value: Any) -> Any:
     """Return a script whose calls all have an id; other texts may change, for both."""
     if isinstance(value, str):
         return value.replace("[:", "[e0:")

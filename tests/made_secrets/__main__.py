@@ -1,4 +1,4 @@
-"""``python -m tools.secrets``: what each set of rules finds, and its false alarms."""
+"""``python -m tests.made_secrets``: what rules find, ours and others, and alarms."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from compat.wire.cassette_files import read_cassette
 from compat.wire.errors import LeakError
 from compat.wire.scrubbing import Scrubber
 from compat.wire.writing import scrubbed_file
-from tools.secrets.cases import SecretCase, cases
-from tools.secrets.others import Flags, other_rules
-from tools.secrets.revealing import revealed
+from tests.made_secrets.cases import SecretCase, cases
+from tests.made_secrets.others import Flags, other_rules
+from tests.made_secrets.revealing import revealed
 
 
 def main(line: Sequence[str]) -> int:
@@ -23,7 +23,7 @@ def main(line: Sequence[str]) -> int:
     Our rules are measured by what is in the file that they leave, detect-secrets by
     whether it flags the line at all, which is easier.
     """
-    parser = argparse.ArgumentParser(prog="python -m tools.secrets")
+    parser = argparse.ArgumentParser(prog="python -m tests.made_secrets")
     parser.add_argument("--lines", type=Path, help="write the lines of all cases here")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(line)

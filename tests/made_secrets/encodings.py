@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from urllib.parse import quote
 
 from compat.wire.exchanges import Exchange, Request, Response
-from tools.secrets.families import MadeSecret
+from tests.made_secrets.families import MadeSecret
 
 Said: TypeAlias = Callable[[str], str]
 

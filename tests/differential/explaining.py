@@ -1,14 +1,17 @@
-"""Differences that are known, each with the reason for which it stays."""
+"""Worlds on two engines, and the differences that are known, each with its reason."""
 
 from __future__ import annotations
 
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias
+
+from hypothesis.strategies import SearchStrategy
 
 from refengine.messages import Json
 from refengine.testing.json_values import is_list, is_mapping
@@ -65,7 +68,7 @@ def differences(left: Sequence[Json], right: Sequence[Json]) -> Iterator[Diverge
         yield Divergence(index, "", a, b)
 
 
-def _within(a: Any, b: Any, path: str) -> Iterator[tuple[str, Json, Json]]:  # noqa: ANN401  # any JSON value
+def _within(a: Any, b: Any, path: str) -> Iterator[tuple[str, Json, Json]]:
     if is_mapping(a) and is_mapping(b):
         for key in sorted({*a, *b}):
             yield from _within(
@@ -102,6 +105,53 @@ def first_unexplained(
     return first
 
 
-def unused(explained: Sequence[Explained], used: Mapping[str, int]) -> Sequence[str]:
-    """Return the names of those that covered nothing."""
-    return [each.name for each in explained if each.name not in used]
+class Skipped(Enum):
+    """Why a world is not compared."""
+
+    REFUSED = auto()
+    """one of the engines has no place for what it needs"""
+    LUCK = auto()
+    """luck decides what happens in it"""
+
+
+Seen: TypeAlias = "tuple[Sequence[Json], Sequence[Json]]"
+"""What ours and theirs saw of one world, in a form in which it can be compared."""
+
+
+class Pair(Protocol):
+    """Two engines for agents of one kind: what they are asked to play, and how."""
+
+    def worlds(self) -> SearchStrategy[Any]:
+        """Return what worlds are drawn from."""
+        ...
+
+    def read(self, text: str) -> Any:
+        """Read a world that an explained difference has itself; raises ValueError."""
+        ...
+
+    def seen(self, scenario: Any) -> Seen | Skipped:
+        """Play a world on both, if that says anything."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one world showed on two engines, if it is compared.
+
+    ``used`` names what explains differences in it; ``found`` is the first that nothing
+    explains.
+    """
+
+    skipped: Skipped | None = None
+    used: Sequence[str] = ()
+    found: Divergence | None = None
+
+
+def look(pair: Pair, explained: Sequence[Explained], scenario: Any) -> Look:
+    """Play a world on both, and return what that shows."""
+    seen = pair.seen(scenario)
+    if isinstance(seen, Skipped):
+        return Look(seen)
+    used: dict[str, int] = {}
+    found = first_unexplained(differences(*seen), explained, used)
+    return Look(None, tuple(used), found)

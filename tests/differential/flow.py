@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from hypothesis.strategies import SearchStrategy
 
+from compat.dialects.flow.contents import CONFIRMATION
 from compat.engines.capabilities import CapabilityError
 from compat.engines.flow.capabilities import refuse_flow
 from compat.engines.flow.comparing import comparable_flow
@@ -18,9 +18,8 @@ from compat.engines.flow.loading import load_flow_engine
 from compat.engines.flow.playing import play_flow
 from compat.engines.flow.scenario import FlowScenario
 from compat.engines.flow.themes import THEMES
-from property_tests.dialects.smaller import smaller_of
-from tools.differential.luck import OF_MAPS, is_luck
-from tools.differential.searching import TRIES, Seen, Skipped
+from refengine.testing.trace import Trace
+from tests.differential.explaining import Seen, Skipped
 
 _COMPARED: Final = tuple(each for each in THEMES if not each.structured)
 """google-adk takes a schema that is a dict for one argument (FLOW-120): what a model
@@ -33,16 +32,6 @@ class FlowPair:
 
     ours: FlowEngine
     theirs: FlowEngine
-
-    @property
-    def under(self) -> str:
-        """The name of the profile of ours."""
-        return self.ours.profile.name
-
-    @property
-    def version(self) -> str:
-        """The version of theirs."""
-        return self.theirs.version
 
     def worlds(self) -> SearchStrategy[FlowScenario]:
         """Return what worlds are drawn from."""
@@ -66,19 +55,28 @@ class FlowPair:
         ours, theirs = (comparable_flow(each, scenario) for each in traces)
         return ours, theirs
 
-    def smallest(
-        self, scenario: FlowScenario, still: Callable[[FlowScenario], bool]
-    ) -> FlowScenario:
-        """Return the smallest world found for which that holds, as it does for this."""
-        left, found = TRIES, True
-        while found:
-            found = False
-            for each in islice(smaller_of(scenario), left):
-                left -= 1
-                if still(each):
-                    scenario, found = each, True
-                    break
-        return scenario
+
+OF_MAPS: Final = "adk-go@"
+"""What the engines are called whose language has maps without order.
+
+adk-go goes through a map where several calls wait for a confirmation, where a message
+answers several, and where several calls of one response are long-running.
+"""
+
+
+def is_luck(trace: Trace) -> bool:
+    """Tell whether the order of a map decided anything of what was seen."""
+    events: list[Any] = [each.data["event"] for each in trace.of("event")]
+    said: list[Any] = [each.data["content"] or {} for each in trace.of("run_start")]
+    asked = (_confirmations(each.get("content") or {}, "call") for each in events)
+    answered = (_confirmations(each, "response") for each in said)
+    late = (len(each.get("long_running_ids", ())) for each in events)
+    return any(each > 1 for each in (*asked, *answered, *late))
+
+
+def _confirmations(content: Mapping[str, Any], kind: str) -> int:
+    parts: Iterable[Mapping[str, Any]] = content.get("parts", ())
+    return sum(each.get(kind, {}).get("name") == CONFIRMATION for each in parts)
 
 
 def flow_pair(theirs: str, profile: str | None) -> FlowPair:

@@ -3,7 +3,7 @@
 A sample is not changed any more: its golden file stands for what was written then. A
 new field of a record gets a sample of its own.
 
-    python -m tools.state.samples tests/golden/checkpoints/v1
+    python -m tests.state_samples tests/golden/checkpoints/v1
 
 writes the golden files of the format.
 """
@@ -291,7 +291,7 @@ def write(folder: Path) -> list[Path]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the golden files to the folder that is given, and name them."""
     parser = argparse.ArgumentParser(
-        prog="python -m tools.state.samples", description=__doc__
+        prog="python -m tests.state_samples", description=__doc__
     )
     parser.add_argument("folder", type=Path, help="tests/golden/checkpoints/v1")
     for path in write(parser.parse_args(arguments).folder):

@@ -58,7 +58,6 @@ class Cutter:
         self.passed: dict[str, int] = {}
         self.answers: dict[int, Json] = {}
         self.heard: frozenset[int] = frozenset()
-        self.reentered = 0
 
     @property
     def hit(self) -> frozenset[int]:
@@ -111,8 +110,6 @@ class Inside:
         self._tokens: list[tuple[ContextVar[Any], Token[Any]]] = []
         if is_reentry() != bool(self._known):
             raise CutError(f"{self._key}: is_reentry() is {is_reentry()}")
-        if self._known:
-            cutter.reentered += 1
 
     def __enter__(self) -> Self:
         around: dict[str, Inside] = {**INSIDE.get(), self._name: self}
@@ -247,7 +244,6 @@ class PlayedWithCuts:
 
     trace: Trace
     resumed: int = 0
-    waited: int = 0
     lost: list[int] = field(default_factory=list[int])
 
 

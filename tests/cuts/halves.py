@@ -1,6 +1,6 @@
 """A world that is cut in one process and goes on in another; nothing but JSON passes.
 
-    python -m tools.resuming.halves first|second FILE
+    python -m tests.cuts.halves first|second FILE
 
 Each reads one JSON object from its standard input and writes one. The run itself is in
 the SQLite store FILE; what passes otherwise is the world's: where its model's script
@@ -23,8 +23,8 @@ from refengine.state import Checkpoints, SqliteStore
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.trace import Trace
-from tools.resuming.play import CutsPlayer
-from tools.resuming.points import CutError, Cutter, How
+from tests.cuts.play import CutsPlayer
+from tests.cuts.points import CutError, Cutter, How
 
 KEY: Final = "halves "
 _SECONDS: Final = 60.0
@@ -50,8 +50,8 @@ def in_two_processes(scenario: Scenario, how: How, cut: int, file: Path) -> Trac
 
 
 def _child(half: str, file: Path, given: Mapping[str, Any]) -> dict[str, Any]:
-    command = [sys.executable, "-m", "tools.resuming.halves", half, str(file)]
-    done = subprocess.run(  # noqa: S603  # our own module
+    command = [sys.executable, "-m", "tests.cuts.halves", half, str(file)]
+    done = subprocess.run(
         command,
         input=json.dumps(given),
         capture_output=True,

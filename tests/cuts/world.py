@@ -18,7 +18,7 @@ from refengine.testing.recorder import Recorder
 from refengine.testing.scenario import AgentSpec, Scenario
 from refengine.testing.world import World
 from refengine.tools import Options, Tool
-from tools.resuming.points import INSIDE, Cutter, Inside
+from tests.cuts.points import INSIDE, Cutter, Inside
 
 BUILDING: Final = "before_agent"
 """The hook that is never cut: an interrupt there comes too early, by name."""
@@ -42,7 +42,7 @@ class Dress(HookDress):
         phase = "wrap_tool_call" if "wrap_tool" in hook else "tool_call_middlewares"
 
         def make(endpoint: AnyHook) -> AnyHook:
-            async def inner(ctx: Context, value: Any) -> Any:  # noqa: ANN401  # an endpoint's
+            async def inner(ctx: Context, value: Any) -> Any:
                 around = [each for each in INSIDE.get() if each.startswith(f"{key} ")]
                 return await _passing(around[-1], endpoint)(ctx, value)
 
@@ -50,7 +50,7 @@ class Dress(HookDress):
             if made is inner:
                 return endpoint
 
-            async def outer(ctx: Context, value: Any) -> Any:  # noqa: ANN401  # an endpoint's
+            async def outer(ctx: Context, value: Any) -> Any:
                 with cutter.enter(_own(key, value), phase) as inside:
                     inside.point("start")
                     result = await made(ctx, value)
@@ -69,7 +69,7 @@ class Dress(HookDress):
             hook = _after_agent(hook)
         if is_async(hook):
 
-            async def entered(*given: Any) -> Any:  # noqa: ANN401  # any hook's
+            async def entered(*given: Any) -> Any:
                 with cutter.enter(key, phase, leaf=True) as inside:
                     inside.point("start")
                     result = await hook(*given)
@@ -78,7 +78,7 @@ class Dress(HookDress):
 
             return entered
 
-        def enter(*given: Any) -> Any:  # noqa: ANN401  # any hook's
+        def enter(*given: Any) -> Any:
             with cutter.enter(key, phase, leaf=True) as inside:
                 inside.point("start")
                 result = hook(*given)
@@ -90,7 +90,7 @@ class Dress(HookDress):
     def _wrapper(self, key: str, phase: str, hook: AnyHook) -> AnyHook:
         cutter = self._cutter
 
-        async def entered(ctx: Context, value: Any, inner: AnyHook) -> Any:  # noqa: ANN401  # any wrapper's
+        async def entered(ctx: Context, value: Any, inner: AnyHook) -> Any:
             own = _own(key, value)
             with cutter.enter(own, phase) as inside:
                 inside.point("start")
@@ -138,7 +138,7 @@ def _own(key: str, value: object) -> str:
 def _passing(own: str, inner: AnyHook) -> AnyHook:
     """Return ``next`` with a point before it and one after it, however it ends."""
 
-    async def pass_on(ctx: Context, value: Any) -> Any:  # noqa: ANN401  # any call's
+    async def pass_on(ctx: Context, value: Any) -> Any:
         inside = INSIDE.get()[own]
         inside.point("before next")
         try:

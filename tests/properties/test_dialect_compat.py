@@ -1,39 +1,29 @@
-"""The long search for a world that our adapters change (LOOP-COMPAT, CB-COMPAT).
+"""LOOP-COMPAT and CB-COMPAT: our adapters change no world of a dialect.
 
-    python -m tools.dialect_compat --worlds 10000 [--on WORKERS]
-
-So many worlds of each kind are played on a linear processor and on the loop that
-``loop_of`` makes of it, without results that ask for a follow-up, and with a client of
-callbacks v1 and the one that ``client_v2_of`` makes of it, under the same posture of
-failures. The same seed gives the same worlds. Exit code 1 if one was found; it is
-printed as it is.
-
-Worlds are made in lots, each of a seed of its own, and a lot is a part for a worker. No
-world counts twice, so as many lots are played as there are worlds left for, until there
-are enough.
+Worlds are played on a linear processor and on the loop that ``loop_of`` makes of it,
+without results that ask for a follow-up, and with a client of callbacks v1 and the one
+that ``client_v2_of`` makes of it, under the same posture of failures.
 """
 
-from __future__ import annotations
-
-import json
-import sys
-from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
-from itertools import count, islice
-from math import ceil
-from typing import Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from compat.adapters.clients import client_v2_of, v1_callbacks
 from compat.adapters.loops import loop_of
-from compat.cli.on import ON, spread_on
 from compat.dialects.callbacks import CallbackAgent, SessionManager
 from compat.dialects.callbacks.profile import callbacks_profile
-from compat.dialects.stream_loop import Limits, LinearProcessor, ResponseCallbacks
+from compat.dialects.stream_loop import (
+    Limits,
+    LinearProcessor,
+    LoopProcessor,
+    ResponseCallbacks,
+)
 from compat.migration.corpus import make_corpus
 from compat.migration.differing import Additions, TraceChannels, differences
-from compat.spreading import Spread, UnitData
 from compat.verdicts.migration import Difference
 from refengine.messages import Message, ToolCall
 from refengine.testing.scenario import Scenario
@@ -41,16 +31,15 @@ from refengine.testing.subject_worlds.fits import OWNERS, fit_of
 from refengine.testing.subject_worlds.words import Words
 from refengine.testing.subjects import Subject, play_alone
 from refengine.testing.world import World
-from tools.searching import answers, at_least_one, say
+from tests.properties.support import noted, searching
 
-SEED: Final = 20260019
-AT_ONCE: Final = 400
-"""So many generated worlds are made of one seed; the next ones are of the next."""
-WORDS: Final = Words(
+AT_ONCE = 60
+"""So many generated worlds are made of one seed, beside those that are fixed."""
+WORDS = Words(
     texts=("stop", "one two three", "{}"), names=("look", "save"), numbers=(2, 5)
 )
 """What worlds are made of: ``stop`` has a callback raise, 2 and 5 are limits."""
-CALLED: Final = 3
+CALLED = 3
 """A client fails when it is told of something so often."""
 
 
@@ -135,7 +124,7 @@ class AdaptedPair:
     source: str
 
 
-PAIRS: Final = (
+PAIRS = (
     AdaptedPair("LOOP-COMPAT", linear, looped, "compat.dialects.stream_loop"),
     AdaptedPair("CB-COMPAT", of_v1, of_v2, "compat.dialects.callbacks"),
 )
@@ -151,65 +140,42 @@ def compat_divergence(pair: AdaptedPair, world: Scenario) -> Difference | None:
     return next(iter(differences(old, new, masks=masks)), None)
 
 
-def searched(part: UnitData) -> UnitData:
-    """Return what the worlds of one lot show; this is what a worker plays.
-
-    They are told by their digests, in order, up to the first that differs and no more
-    than are asked for.
-    """
-    [pair] = [each for each in PAIRS if each.law == part["law"]]
+def worlds_of(pair: AdaptedPair, seed: int) -> Iterator[Scenario]:
     fit = fit_of([pair.source], [pair.source])
-    if fit is None:
-        raise LookupError(pair.source)  # there is one for each of our dialects
-    seen: dict[str, None] = {}
-    for each in make_corpus(WORDS, AT_ONCE, part["seed"], fit=fit).worlds:
-        if len(seen) == part["worlds"]:
-            break
-        written = each.scenario.model_dump_json()
-        digest = sha256(written.encode()).hexdigest()
-        if digest in seen:
-            continue
-        seen[digest] = None
-        found = compat_divergence(pair, each.scenario)
+    assert fit is not None  # there is one for each of our dialects
+    for each in make_corpus(WORDS, AT_ONCE, seed, fit=fit).worlds:
+        yield each.scenario
+
+
+LOOP, SESSIONS = PAIRS
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.law)
+@searching(2, long=150)
+@given(st.integers(0, 2**32))
+def test_adapted_side_does_the_same_in_generated_worlds(pair, seed) -> None:
+    for world in worlds_of(pair, seed):
+        found = compat_divergence(pair, world)
         if found is not None:
-            world = each.scenario.model_dump(mode="json", exclude_defaults=True)
-            said = f"{pair.law}: {found}\n{json.dumps(world)}"
-            return {"worlds": [*seen], "differs": said}
-    return {"worlds": [*seen], "differs": None}
+            noted(world, pair.law)
+        assert found is None
 
 
-def search(
-    law: str,
-    worlds: int,
-    tell: Callable[[str], object] = say,
-    spread: Spread | None = None,
-) -> bool:
-    """Play so many worlds, no two the same; tell whether one differs, and which."""
-    about = {"law": law, "worlds": worlds}
-    seen: set[str] = set()
-    seeds = count(SEED)
-    while len(seen) < worlds:
-        lots = islice(seeds, ceil((worlds - len(seen)) / AT_ONCE))
-        parts = [{**about, "seed": each} for each in lots]
-        for lot in answers("dialect_compat", parts, spread):
-            seen.update(lot["worlds"])
-            if lot["differs"] is not None and len(seen) <= worlds:
-                tell(lot["differs"])
-                return True
-    tell(f"{law}: {worlds} worlds, the same on both sides")
-    return False
+def open_parts(world):
+    processor, callbacks = linear(world)
+    made = LoopProcessor(world.model, profile="loop-adr", limits=processor.limits)
+    return made, callbacks
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Search for both laws; returns the exit code."""
-    parser = ArgumentParser(prog="python -m tools.dialect_compat")
-    parser.add_argument("--worlds", type=at_least_one, default=10_000)
-    parser.add_argument("--on", metavar="WORKERS", help=ON)
-    given = parser.parse_args(arguments)
-    with spread_on("tools.dialect_compat", given.on) as spread:
-        found = [search(each.law, given.worlds, spread=spread) for each in PAIRS]
-    return int(any(found))
+def isolating(world):
+    manager = SessionManager(CallbackAgent(world.model, world.tools))
+    client = FallibleClient(world)
+    manager.set_client(client_v2_of(client))
+    return manager
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.parametrize(
+    "pair", [replace(LOOP, new=open_parts), replace(SESSIONS, new=isolating)]
+)
+def test_side_under_another_posture_is_found(pair) -> None:
+    assert any(compat_divergence(pair, world) for world in worlds_of(pair, 20260019))

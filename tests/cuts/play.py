@@ -22,7 +22,7 @@ from refengine.run import Run, RunResult
 from refengine.testing.notation import parse_message
 from refengine.testing.scenario import RunSpec, Scenario
 from refengine.testing.trace import Trace
-from tools.resuming.points import (
+from tests.cuts.points import (
     CutError,
     Cutter,
     How,
@@ -31,7 +31,7 @@ from tools.resuming.points import (
     failed,
     told,
 )
-from tools.resuming.world import CutWorld
+from tests.cuts.world import CutWorld
 
 _MOST: Final = 1_000
 """So often is one run resumed, before it is thought to have no end."""
@@ -188,7 +188,6 @@ class CutsPlayer:
             return None
         if how in {"first", "last"}:
             asked = dict([list(asked.items())[0 if how == "first" else -1]])
-            self.played.waited += len(pending) - 1
         told: dict[str, Json] = {
             each: {"to": cut, "of": [1, 2.5, None, "ü"]} for each, cut in asked.items()
         }

@@ -1,7 +1,7 @@
 """The cases of the property: each family in each encoding, places and carriers in turn.
 
-    python -m tools.secrets            our rules and, if it is installed, detect-secrets
-    python -m tools.secrets --lines F  the lines to a file, for any other scanner
+    python -m tests.made_secrets            our rules and detect-secrets, if installed
+    python -m tests.made_secrets --lines F  the lines to a file, for any other scanner
 
 It wants ``REFENGINE_CASSETTES`` to name a folder of recordings, to count false alarms.
 """
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from compat.wire.exchanges import Exchange
-from tools.secrets.encodings import CARRIERS, ENCODINGS, placed
-from tools.secrets.families import MadeSecret, made_secrets
+from tests.made_secrets.encodings import CARRIERS, ENCODINGS, placed
+from tests.made_secrets.families import MadeSecret, made_secrets
 
 SEED: Final = 1
 

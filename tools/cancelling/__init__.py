@@ -1,1 +1,0 @@
-"""Runs cancelled at every point."""

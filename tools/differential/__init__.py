@@ -1,1 +1,0 @@
-"""Two engines in the same generated worlds, and what each of their differences is."""

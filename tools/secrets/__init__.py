@@ -1,1 +1,0 @@
-"""How well secrets are found, by our rules and by those of others."""

@@ -1,1 +1,0 @@
-"""The codec and the stores of checkpoints, against what nobody wrote on purpose."""
