@@ -7,7 +7,7 @@ from textwrap import indent
 import pytest
 
 from compat.migration.changing import changes_of
-from refengine.testing.line_probes import Lines, TooManyStepsError
+from refengine.testing.probes import Lines, TooManyStepsError
 from refengine.testing.small_changes import OPERATORS, apply_change, small_changes
 
 BODIES = {

@@ -14,6 +14,7 @@ from importlib.util import decode_source
 from typing import Final
 
 from refengine.testing.small_changes import SmallChange, bound_by, small_changes
+from refengine.testing.subject_worlds.source import python_source
 
 Line = tuple[str, int]
 
@@ -49,19 +50,20 @@ def changes_of(
     of files and lines.
     """
     sources = {name: _decoded(text) for name, text in files.items()}
-    trees = {name: tree for name, text in sources.items() if (tree := _tree(text))}
+    found = ((name, python_source(text).tree) for name, text in sources.items())
+    trees = {name: tree for name, tree in found if tree is not None}
     names = reached(trees, subject)
     uses = {name: dict(_uses(tree)) for name, tree in trees.items()}
     known = {line.strip() for text in old for line in _decoded(text).splitlines()}
-    found: list[FoundChange] = []
+    changes: list[FoundChange] = []
     for name in trees:
         lines = sources[name].splitlines()
         for change in small_changes(files[name]):
             if not change.owners or not names.isdisjoint(change.owners):
                 text = lines[change.line - 1].strip()
                 near = _near(name, change, uses)
-                found.append(FoundChange(name, change, text, near))
-    return sorted(found, key=lambda each: each.source in known)
+                changes.append(FoundChange(name, change, text, near))
+    return sorted(changes, key=lambda each: each.source in known)
 
 
 def spread(found: Sequence[FoundChange], most: int) -> list[FoundChange]:
@@ -135,10 +137,3 @@ def _decoded(text: bytes) -> str:
         return decode_source(text)
     except (SyntaxError, UnicodeDecodeError):
         return ""
-
-
-def _tree(text: str) -> ast.Module | None:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None

@@ -47,15 +47,20 @@ from compat.verdicts.exit_codes import (
 )
 from compat.verdicts.migration import Migration
 from compat.verdicts.migration import Side as SideName
-from refengine.testing.subject_worlds.adk_source import adk_words, is_adk_source
+from refengine.testing.subject_worlds.code_tokens import (
+    SUFFIXES,
+    adk_go_words,
+    is_adk_go,
+    script_errors,
+)
 from refengine.testing.subject_worlds.fits import fit_of
-from refengine.testing.subject_worlds.go_source import adk_go_words, is_adk_go
-from refengine.testing.subject_worlds.graph_source import (
+from refengine.testing.subject_worlds.named_values import (
     MOST,
+    adk_words,
     graph_words,
+    is_adk_source,
     is_graph_source,
 )
-from refengine.testing.subject_worlds.script_source import SUFFIXES, script_errors
 from refengine.testing.subject_worlds.unusual import Spoken
 
 

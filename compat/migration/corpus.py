@@ -32,9 +32,9 @@ from refengine.testing.subject_worlds.arguments import alike, nested
 from refengine.testing.subject_worlds.declared import FAMILY as DECLARED
 from refengine.testing.subject_worlds.declared import DeclaredTool, with_schemas
 from refengine.testing.subject_worlds.fits import WorldFit
-from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.graph_worlds import graph_given, graph_worlds
 from refengine.testing.subject_worlds.kit import Data, Kit, fit, json_text
+from refengine.testing.subject_worlds.named_values import GraphWords
 from refengine.testing.subject_worlds.unusual import UNSPOKEN, Spoken, unusual
 from refengine.testing.subject_worlds.words import Words, matching
 from refengine.testing.subject_worlds.worlds import (

@@ -22,7 +22,7 @@ from compat.verdicts.migration import Migration, Searched
 from compat.verdicts.relations import channels_of
 from refengine.testing.scenario import Scenario
 from refengine.testing.subject_worlds.fits import WorldFit
-from refengine.testing.subject_worlds.graph_source import GraphWords
+from refengine.testing.subject_worlds.named_values import GraphWords
 from refengine.testing.subject_worlds.words import Words
 
 

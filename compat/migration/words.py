@@ -13,9 +13,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from refengine.testing.subject_worlds.go_source import go_words
-from refengine.testing.subject_worlds.script_source import SUFFIXES, script_words
-from refengine.testing.subject_worlds.source import SourceWords, found_in
+from refengine.testing.subject_worlds.code_tokens import (
+    SUFFIXES,
+    go_words,
+    script_words,
+)
+from refengine.testing.subject_worlds.source import SourceWords, found_in, python_source
 from refengine.testing.subject_worlds.words import Pattern, Words
 
 __all__ = ["Pattern", "Words", "harvest", "own_sources"]
@@ -118,15 +121,11 @@ def _root(folder: Path) -> Path:
 
 def _imported(path: Path, source: str, root: Path) -> Iterator[Path]:
     """Yield the files of a module's own that it imports, anywhere in it."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
+    for node in python_source(source).imported:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
             yield from _files(names, [path.parent, root])
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = node.module or ""
             names = [f"{base}.{alias.name}".strip(".") for alias in node.names]
             folders = [path.parent, root]

@@ -41,7 +41,7 @@ from refengine.testing.recorder import Recorder
 from refengine.testing.refusing import refusal
 from refengine.testing.scenario import AgentSpec, RunSpec, Scenario
 from refengine.testing.session import MODEL_SECONDS
-from refengine.testing.subject_worlds.graph_source import doors_of
+from refengine.testing.subject_worlds.named_values import doors_of
 from refengine.testing.subjects import Played, Subject, SubjectError, Way, is_graph
 from refengine.testing.world import World
 

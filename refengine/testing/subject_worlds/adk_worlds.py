@@ -17,7 +17,6 @@ from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import parse_message, show_message
 from refengine.testing.scenario import Scenario
 from refengine.testing.subject_worlds.graph_inputs import EQUAL_IDS
-from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.graph_worlds import (
     RUNS,
     fitted,
@@ -25,6 +24,7 @@ from refengine.testing.subject_worlds.graph_worlds import (
     graph_worlds,
 )
 from refengine.testing.subject_worlds.kit import Data, answer, json_text
+from refengine.testing.subject_worlds.named_values import GraphWords
 from refengine.testing.subject_worlds.words import Words
 
 FRAMEWORK: Final = frozenset(

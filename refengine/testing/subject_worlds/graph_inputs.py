@@ -18,8 +18,8 @@ from refengine.testing.subject_worlds.declared import (
     declared_worlds,
     with_schemas,
 )
-from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.kit import Data, Kit, answer, json_text
+from refengine.testing.subject_worlds.named_values import GraphWords
 from refengine.testing.subject_worlds.words import Words
 
 LOOPS: Final = 20

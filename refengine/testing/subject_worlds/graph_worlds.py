@@ -22,8 +22,8 @@ from refengine.testing.own_tools import own
 from refengine.testing.scenario import Scenario
 from refengine.testing.subject_worlds.arguments import argued
 from refengine.testing.subject_worlds.graph_inputs import EQUAL_IDS, inputs
-from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.kit import Data, Kit, answer, json_text
+from refengine.testing.subject_worlds.named_values import GraphWords
 from refengine.testing.subject_worlds.turns import WordTurns
 from refengine.testing.subject_worlds.words import Dice, Words
 from refengine.testing.subject_worlds.worlds import (

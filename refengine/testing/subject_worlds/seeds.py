@@ -14,8 +14,8 @@ from typing import Final
 
 from refengine.messages import ToolCall
 from refengine.testing.own_tools import own
-from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.kit import Data, answer, json_text
+from refengine.testing.subject_worlds.named_values import GraphWords
 from refengine.testing.subject_worlds.slots import CARRIERS
 from refengine.testing.subject_worlds.words import Dice, Words
 
