@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from compat.migration.reach import Reach
+from compat.migration.options import Reach
 from compat.migration.refs import parse_ref
 from compat.migration.subject_process import SubjectProcess
 from refengine.testing import read_scenario

@@ -23,8 +23,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, Self, TypeAlias
 
-from compat.migration.options import TIMEOUT
-from compat.migration.reach import GIVEN, NO_REACH, Reach
+from compat.migration.options import GIVEN, NO_REACH, TIMEOUT, Reach
 from compat.migration.refs import SubjectLocation, SubjectRef, located
 from compat.migration.replies import Reply, SideFault, SideLoaded, SidePlayed, line_in
 from compat.migration.session_copy import session_copy
