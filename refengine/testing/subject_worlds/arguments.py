@@ -9,11 +9,10 @@ forget that it can stand further in.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from refengine.messages import ToolCall
-from refengine.testing.subject_worlds.kit import Data, answer, json_text
+from refengine.testing.subject_worlds.kit import Data, answer, fixed_world, json_text
 from refengine.testing.subject_worlds.words import Words
 
 MOST: Final = 12
@@ -63,17 +62,4 @@ def alike(words: Words) -> Iterator[tuple[str, Data]]:
     Who remembers a call by how it is written takes them for different ones.
     """
     for at, name in enumerate(words.some_names[:3]):
-        first = {"q": "a", "n": 1, name: {"x": 1, "y": [1, 2]}}
-        turned = {name: {"y": [1, 2], "x": 1}, "n": 1, "q": "a"}
-        written = [first, turned, first, {**first, "n": 1.0}, {**first, "q": "A"}]
-        calls = [
-            ToolCall(f"k{at}-{number}", name, json_text(given))
-            for number, given in enumerate(written)
-        ]
-        tool = {"name": name, "result": "<args>"}
-        row = [*(answer("", [call]) for call in calls), "assistant:done"]
-        at_once = [replace(call, id=f"{call.id}x") for call in calls]
-        script = [*row, answer("", at_once), "assistant:done"]
-        runs = [{"input": ["user:go"]}, {"input": ["user:on"], "continues": True}]
-        agent: Data = {"tools": [tool]}
-        yield "alike", {"agent": agent, "model_script": script, "runs": runs}
+        yield "alike", fixed_world("alike", name=[name], at=[str(at)])

@@ -18,7 +18,13 @@ from refengine.testing.subject_worlds.declared import (
     declared_worlds,
     with_schemas,
 )
-from refengine.testing.subject_worlds.kit import Data, Kit, answer, json_text
+from refengine.testing.subject_worlds.kit import (
+    Data,
+    Kit,
+    answer,
+    fixed_world,
+    json_text,
+)
 from refengine.testing.subject_worlds.named_values import GraphWords
 from refengine.testing.subject_worlds.words import Words
 
@@ -53,7 +59,7 @@ def inputs(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
         yield family, with_schemas(made, tools, calls=False)
     yield from _together(words)
     yield from _decomposed(words)
-    yield EQUAL_IDS, _equal_ids(words)
+    yield EQUAL_IDS, fixed_world(EQUAL_IDS, name=words.some_names)
     if more.counts:
         yield from _counted(words)
 
@@ -91,21 +97,6 @@ def _together(words: Words) -> Iterator[tuple[str, Data]]:
             runs.append({"input": [f"user:{encoded(text)}"], "streaming": at % 4 == 3})
         agent: Data = {"tools": [{"name": name, "result": "<args>"}]}
         yield "together", {"agent": agent, "model_script": script, "runs": runs}
-
-
-def _equal_ids(words: Words) -> Data:
-    """Return a world in which two sessions have calls of one id.
-
-    Who remembers something by the id of a call takes one for the other.
-    """
-    name = words.some_names[0]
-    script: list[object] = []
-    for text in ("a", "b", "c"):
-        call = ToolCall("same", name, json_text({"q": text}))
-        script += [answer("", [call]), f"assistant:{text}"]
-    runs = [{"input": [f"user:{text}"]} for text in ("a", "b", "c")]
-    agent: Data = {"tools": [{"name": name, "result": "<args>"}]}
-    return {"agent": agent, "model_script": script, "runs": runs}
 
 
 def _decomposed(words: Words) -> Iterator[tuple[str, Data]]:
