@@ -19,7 +19,7 @@ from compat.cluster.address import LocalWorkers, cluster_address
 from compat.cluster.units import own_version, packed, run_unit
 from compat.spreading import RefusedUnitError, UnitData, other_threads_draw
 from refengine.errors import RefengineError
-from refengine.testing.extras import install_line
+from refengine.testing.machine import install_line
 
 PATIENCE: Final = 30
 """Seconds to reach a scheduler, and until a worker has come."""

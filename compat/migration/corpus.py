@@ -26,10 +26,10 @@ from refengine.testing.notation import CALL_START, encoded
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.adk_worlds import adk_given, adk_worlds, fits_adk
-from refengine.testing.subject_worlds.arguments import alike, nested
 from refengine.testing.subject_worlds.declared import FAMILY as DECLARED
 from refengine.testing.subject_worlds.declared import DeclaredTool, with_schemas
 from refengine.testing.subject_worlds.fits import WorldFit
+from refengine.testing.subject_worlds.graph_inputs import alike, nested
 from refengine.testing.subject_worlds.graph_worlds import graph_given, graph_worlds
 from refengine.testing.subject_worlds.kit import Data, Kit, fit, gaps_filled, json_text
 from refengine.testing.subject_worlds.named_values import GraphWords

@@ -20,7 +20,7 @@ from refengine.testing.flows.events import FlowQuestion, StoredSession
 from refengine.testing.flows.person import FlowPerson
 from refengine.testing.flows.stack import FlowRequest, FlowStack, Said
 from refengine.testing.notation import parse_message
-from refengine.testing.refusing import refusal
+from refengine.testing.points import refusal
 from refengine.testing.scenario import RunSpec, Scenario
 from refengine.testing.subjects import Played, SubjectError
 from refengine.testing.tool_runs import point_of_scripted

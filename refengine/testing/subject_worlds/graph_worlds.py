@@ -20,8 +20,7 @@ from refengine.messages import Message, ToolCall
 from refengine.testing.notation import SURROGATE, parse_message, show_message
 from refengine.testing.own_tools import own
 from refengine.testing.scenario import Scenario
-from refengine.testing.subject_worlds.arguments import argued
-from refengine.testing.subject_worlds.graph_inputs import EQUAL_IDS, inputs
+from refengine.testing.subject_worlds.graph_inputs import EQUAL_IDS, argued, inputs
 from refengine.testing.subject_worlds.kit import (
     Data,
     Kit,
