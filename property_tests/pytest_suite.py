@@ -35,7 +35,7 @@ from property_tests.known.states import known_of, unmatched
 from property_tests.registry import Clause, UnknownSelectorError, contract
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile
-from refengine.testing.extras import install_line
+from refengine.testing.machine import install_line
 
 
 def lines(result: ClauseResult, clause: Clause) -> Iterator[str]:

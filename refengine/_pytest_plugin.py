@@ -82,7 +82,7 @@ def _handler_cost(request: pytest.FixtureRequest) -> Callable[..., object]:
     interval (``benchmarks.fixture``).
     """
     if not request.config.pluginmanager.hasplugin("benchmark"):
-        from refengine.testing.extras import install_line  # noqa: PLC0415  # when it is missing
+        from refengine.testing.machine import install_line  # noqa: PLC0415  # when it is missing
 
         pytest.fail(
             "handler_cost needs the plugin pytest-benchmark, of the extra 'bench':"

@@ -3,7 +3,7 @@
 import json
 
 from refengine.testing.notation import parse_message
-from refengine.testing.subject_worlds.arguments import alike, argued, nested
+from refengine.testing.subject_worlds.graph_inputs import alike, argued, nested
 from refengine.testing.subject_worlds.words import Words
 
 

@@ -38,12 +38,18 @@ from compat.cluster.opened import (
 )
 from compat.cluster.units import KINDS, own_version, packed, run_unit
 from compat.corpora.entries import entry_of, write_entries
-from compat.migration import exercising
-from compat.migration.exercising import BranchesTaken, with_branches
+from compat.migration import units as units_of_migrations
 from compat.migration.folder import judge_pieces, pieces_in
 from compat.migration.refs import parse_ref
-from compat.migration.spread_pieces import KIND, judge_spread, unit_of
 from compat.migration.subject_runner import CheckOptions
+from compat.migration.units import (
+    OF_BRANCHES,
+    OF_PIECES,
+    BranchesTaken,
+    judge_spread,
+    unit_of,
+    with_branches,
+)
 from compat.observe import spread_rows
 from compat.observe.rows import read_rows
 from compat.observe.spread_rows import judged_rows
@@ -262,7 +268,7 @@ def test_any_number_of_workers_gives_the_same_verdicts(workers, client, monkeypa
 def test_workers_tell_the_branches_of_a_subject_that_has_no_other_content(
     client, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(exercising, "AT_ONCE", 2)
+    monkeypatch.setattr(units_of_migrations, "AT_ONCE", 2)
     worlds = [each.scenario for each in fixed_worlds()][:6]
     entries = [entry_of(each, "x", "scenario") for each in worlds]
     file = shutil.copy(PIECE / "old.py", tmp_path)
@@ -275,7 +281,7 @@ def test_workers_tell_the_branches_of_a_subject_that_has_no_other_content(
     about = {"subject": ref.text, "cwd": str(ref.cwd), "scenarios": []}
     units = [{**about, "content": "other"}]
     with pytest.raises(RefusedUnitError, match="a worker has other files there"):
-        list(DaskSpread(client).each(exercising.KIND, units))
+        list(DaskSpread(client).each(OF_BRANCHES, units))
 
 
 class Slowing:
@@ -401,7 +407,7 @@ def test_worker_that_makes_other_worlds_is_refused(client):
 def test_worker_of_another_version_is_refused_by_name(client, monkeypatch):
     monkeypatch.setattr(cluster, "own_version", lambda: "0.0.1 on Python 3.9")
     with pytest.raises(OtherVersionError) as error:
-        list(DaskSpread(client).each(KIND, [{}]))
+        list(DaskSpread(client).each(OF_PIECES, [{}]))
     assert "tcp://127.0.0.1:" in str(error.value)
     assert own_version() in str(error.value)
     assert "0.0.1 on Python 3.9" in str(error.value)
@@ -411,12 +417,12 @@ def test_folder_that_a_worker_sees_otherwise_is_refused(client, folder):
     (piece,) = pieces_in(folder / "a")
     unit = {**unit_of(piece, HOW), "content": "0" * 64}
     with pytest.raises(RefusedUnitError, match="has other files there"):
-        list(DaskSpread(client).each(KIND, [unit]))
+        list(DaskSpread(client).each(OF_PIECES, [unit]))
 
 
 def test_unit_that_breaks_on_its_worker_is_lost_with_the_reason(client):
     with pytest.raises(LostUnitError, match="'folder'"):
-        list(DaskSpread(client).each(KIND, [{}]))
+        list(DaskSpread(client).each(OF_PIECES, [{}]))
 
 
 def test_only_bytes_come_out_of_what_a_worker_runs():

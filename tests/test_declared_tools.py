@@ -15,7 +15,7 @@ from refengine.testing.subject_worlds.declared import (
     argument_sets,
     declared_worlds,
 )
-from refengine.testing.subject_worlds.graph_source import GraphWords
+from refengine.testing.subject_worlds.named_values import GraphWords
 from refengine.testing.subject_worlds.words import Words
 
 REFUND = DeclaredTool(

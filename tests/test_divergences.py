@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from compat.migration.code_table import CODES
+from compat.migration.codes import CODES
 from compat.migration.codes import name as name_of
 from compat.migration.naming import CODES as NAMED_FROM
 from compat.verdicts.relations import RELATIONS, channels_of

@@ -141,7 +141,7 @@ def test_readme_shows_what_its_first_command_reports(capsys) -> None:
 
 
 def test_migrate_check_lists_every_code_and_relation() -> None:
-    from compat.migration.code_table import CODES
+    from compat.migration.codes import CODES
     from compat.verdicts.relations import RELATIONS
     from refengine.testing.channels import CHANNELS
 

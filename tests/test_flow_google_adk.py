@@ -14,7 +14,7 @@ from compat.engines.flow.google_adk import (
 )
 from compat.engines.flow.playing import play_flow
 from compat.engines.flow.scenario import FlowScenario
-from refengine.testing.extras import install_line
+from refengine.testing.machine import install_line
 from tests.differential.explaining import (
     differences,
     first_unexplained,

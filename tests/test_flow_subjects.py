@@ -11,7 +11,7 @@ from compat.dialects.playing.flow_world import as_flow
 from compat.migration.differing import TraceChannels, broken
 from compat.verdicts.relations import RELATIONS, channels_of
 from refengine.testing.scenario_files import read_scenario
-from refengine.testing.subject_worlds.adk_source import is_adk_source
+from refengine.testing.subject_worlds.named_values import is_adk_source
 from refengine.testing.subjects import SubjectError, play_alone
 
 INSTALLED = find_spec("google") is not None and find_spec("google.adk") is not None

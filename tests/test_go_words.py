@@ -3,7 +3,7 @@
 import pytest
 
 from compat.migration.words import harvest
-from refengine.testing.subject_worlds.go_source import (
+from refengine.testing.subject_worlds.code_tokens import (
     adk_go_words,
     go_words,
     is_adk_go,

@@ -16,7 +16,7 @@ from langgraph.prebuilt import create_react_agent
 
 from refengine.testing import Trace, World, read_scenario
 from refengine.testing.graphs.calls import GivenTo
-from refengine.testing.subject_worlds.graph_source import doors_of, graph_words
+from refengine.testing.subject_worlds.named_values import doors_of, graph_words
 from refengine.testing.subjects import play_alone
 
 CALLS = ['assistant:[c1:t({"q": 1})]', "assistant:done"]

@@ -12,13 +12,13 @@ from refengine.messages import Message, ToolCall
 from refengine.testing import parse_message, read_scenario
 from refengine.testing.own_tools import own, with_own_tools
 from refengine.testing.scenario import ModelFailure
-from refengine.testing.subject_worlds.graph_source import (
+from refengine.testing.subject_worlds.graph_worlds import fits_a_graph, graph_worlds
+from refengine.testing.subject_worlds.named_values import (
     GraphWords,
     Option,
     graph_words,
     is_graph_source,
 )
-from refengine.testing.subject_worlds.graph_worlds import fits_a_graph, graph_worlds
 from refengine.testing.subject_worlds.words import Words
 
 WORDS = Words(texts=("secret",), names=("lookup", "delete_all"), numbers=(3,))

@@ -12,7 +12,7 @@ import pytest
 
 from compat.migration import session_copy as copying
 from compat.migration.asserting import assert_migrates
-from compat.migration.reach import NotAnAddressError, Reach, address
+from compat.migration.options import NotAnAddressError, Reach, address
 from compat.migration.refs import located, parse_ref
 from compat.migration.replies import SideFault
 from compat.migration.session_copy import TooLargeError

@@ -26,8 +26,8 @@ from compat.migration.programs.commands import (
 from compat.migration.programs.runner import ProgramRunner
 from compat.migration.programs.side import ProgramPlayed
 from compat.migration.programs.sources import NoSourceError, words_in
+from compat.migration.session_copy import alive_in
 from compat.migration.subject_runner import CheckOptions
-from compat.migration.survivors import alive_in
 from compat.report.migration_json import PairReport
 from compat.wire.server.network import OwnNetwork, own_network
 from compat.wire.server.programs import ProgramServer

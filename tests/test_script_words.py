@@ -5,7 +5,7 @@ import re
 import pytest
 
 from compat.migration.words import harvest
-from refengine.testing.subject_worlds.script_source import script_errors, script_words
+from refengine.testing.subject_worlds.code_tokens import script_errors, script_words
 from refengine.testing.subject_worlds.words import Pattern
 
 GUARD = r"""

@@ -14,14 +14,14 @@ from compat.cli.main import main
 from compat.migration import corpus
 from compat.migration.checking import code_of
 from compat.migration.corpus import fixed_worlds
-from compat.migration.reach import Reach
+from compat.migration.options import Reach
 from compat.migration.refs import parse_ref
 from compat.migration.replies import SideFault, SidePlayed
 from compat.migration.reproducer import SideFiles
-from compat.migration.sharpening import plays_before
 from compat.migration.sharpness import SharpnessMeter, SharpnessTerms
 from compat.migration.subject_process import SubjectProcess
 from compat.migration.subject_runner import CheckOptions
+from compat.migration.unnoticed import plays_before
 from compat.pipes import Printed
 from compat.verdicts.migration import Migration
 from compat.verdicts.sharpness import EquivalentMark, Sharpness

@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from compat.migration.reach import Reach
+from compat.migration.options import Reach
 from compat.migration.refs import parse_ref
 from compat.migration.subject_process import SubjectProcess
 from refengine.testing import read_scenario
-from refengine.testing.isolation.texts import steady
+from refengine.testing.isolation.side_doors import steady
 
 HEAD = """
 import asyncio, json, logging, os, sqlite3, sys, tempfile, warnings

@@ -17,7 +17,7 @@ from compat.cli.main import COMMANDS
 from compat.cli.profile import listed, report
 from compat.corpora.entries import CorpusEntry
 from compat.engines.capabilities import CAPABILITIES
-from compat.migration.code_table import CODES
+from compat.migration.codes import CODES
 from compat.observe.judging import summary
 from compat.report.conform_files import badge_json, history_lines, to_json
 from compat.report.timeline import history_json

@@ -6,8 +6,8 @@ from textwrap import indent
 
 import pytest
 
-from compat.migration.changing import changes_of
-from refengine.testing.line_probes import Lines, TooManyStepsError
+from compat.migration.sharpness import changes_of
+from refengine.testing.probes import Lines, TooManyStepsError
 from refengine.testing.small_changes import OPERATORS, apply_change, small_changes
 
 BODIES = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from compat.migration.words import Pattern, Words, harvest, own_sources
-from refengine.testing.subject_worlds.adk_source import adk_words
+from refengine.testing.subject_worlds.named_values import adk_words
 from refengine.testing.subject_worlds.words import matching, near_misses
 
 

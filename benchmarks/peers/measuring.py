@@ -20,7 +20,7 @@ from benchmarks.peers.plan import PeerPlan, plan
 from benchmarks.peers.trying import NOTHING, Lost, ask, failure_of
 from benchmarks.statistics import interval, medians, ratio, scipy_special
 from compat.verdicts.cost import Absent, Blocked, Estimate, GrowthPoint, PeerCost
-from refengine.testing.extras import install_line
+from refengine.testing.machine import install_line
 
 SetUp: TypeAlias = Mapping[int, Sequence[Sequence[float]]]
 """The rounds of one set-up by number of handlers, each a sample of every side."""

@@ -20,17 +20,20 @@ from compat.cli.migrate_programs import (
 from compat.cli.on import ON, spread_on
 from compat.cli.values import OUTPUT, OUTPUT_FOLDER, PATH, Kind, at_least, one_of
 from compat.migration.options import (
+    ALL,
     DOMAINS,
     EXAMPLES,
     ORDINARY,
     SEARCH_PLAYS,
     SHARPNESS_PLAYS,
+    SIDE_DOORS,
     TIMEOUT,
+    Reach,
     UnknownWordError,
+    address,
     known,
     plays_of_changes,
 )
-from compat.migration.reach import ALL, SIDE_DOORS, Reach, address
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile as named_profile
@@ -307,7 +310,7 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     reproducer: Path | None,
 ) -> int:
     from compat.migration import checking
-    from compat.migration.fitting import refuse_unfit
+    from compat.migration.checking import refuse_unfit
     from compat.migration.folder import engines_of, terms_of
     from compat.migration.refs import parse_ref
     from compat.migration.reproducer import check_folder
@@ -415,7 +418,7 @@ def _folder(
     reports: bool,
 ) -> int:
     from compat.migration.folder import folder_code, judge_pieces, pieces_in
-    from compat.migration.spread_pieces import judge_spread
+    from compat.migration.units import judge_spread
     from compat.report.migration import case_line, folder_lines
     from compat.report.migration_json import dump, folder_json, report
     from compat.report.terminal import console

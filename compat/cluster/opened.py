@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from compat.cluster.units import own_version, packed, run_unit
 from compat.spreading import RefusedUnitError, UnitData, other_threads_draw
 from refengine.errors import RefengineError
-from refengine.testing.extras import install_line
+from refengine.testing.machine import install_line
 
 LOCAL: Final = "local:"
 FORMS: Final = (

@@ -34,7 +34,7 @@ from refengine.testing.doors import (
     KeepingAgent,
     Yielded,
 )
-from refengine.testing.extras import install_line
+from refengine.testing.machine import install_line
 from refengine.testing.trace import Trace
 from refengine.tools import Options, as_meta
 

@@ -21,12 +21,15 @@ from compat.migration.options import (
     DOMAINS,
     EXAMPLES,
     ORDINARY,
+    OWN,
+    SIDE_DOORS,
     TIMEOUT,
+    Reach,
     UnknownWordError,
+    address,
     known,
     plays_of_changes,
 )
-from compat.migration.reach import OWN, SIDE_DOORS, Reach, address
 from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.subject_runner import CheckOptions
 from compat.report.migration import lines, wire_lines

@@ -8,24 +8,18 @@ which are read and never imported here (verdicts, Worlds and corpora).
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from importlib.machinery import PathFinder
-from pathlib import Path
 from typing import Final
 
 from compat.migration.comparing import PlayError
 from compat.migration.corpus import Corpus, OwnWorlds, make_corpus
-from compat.migration.joining import Vocabulary, further
 from compat.migration.judging import MigrationJudge, Terms
 from compat.migration.options import EVERYWHERE
-from compat.migration.refs import PYTHON, SubjectRef, located
+from compat.migration.refs import PYTHON, RefError, SubjectRef
 from compat.migration.remote.checking import check_remote
-from compat.migration.remote.languages import remote_sources
 from compat.migration.reproducer import SideFiles
-from compat.migration.sharpening import plays_before, sharpened
 from compat.migration.subject_process import prepare
 from compat.migration.subject_runner import (
     SEEDS,
@@ -34,8 +28,9 @@ from compat.migration.subject_runner import (
     anew,
     beside,
 )
+from compat.migration.unnoticed import further, plays_before, sharpened
 from compat.migration.wire import serving
-from compat.migration.words import harvest, own_sources
+from compat.migration.words import Vocabulary, all_sources, vocabulary
 from compat.verdicts.exit_codes import (
     DIFFERS,
     FAULT,
@@ -47,15 +42,6 @@ from compat.verdicts.exit_codes import (
 )
 from compat.verdicts.migration import Migration
 from compat.verdicts.migration import Side as SideName
-from refengine.testing.subject_worlds.adk_source import adk_words, is_adk_source
-from refengine.testing.subject_worlds.fits import fit_of
-from refengine.testing.subject_worlds.go_source import adk_go_words, is_adk_go
-from refengine.testing.subject_worlds.graph_source import (
-    MOST,
-    graph_words,
-    is_graph_source,
-)
-from refengine.testing.subject_worlds.script_source import SUFFIXES, script_errors
 from refengine.testing.subject_worlds.unusual import Spoken
 
 
@@ -85,6 +71,49 @@ NEVER_ASKED: Final = "never-asked"
 """The fault of a program that does not ask its model: there is nothing to see."""
 TEXTS_OF_GRAPHS: Final = 20
 GIVEN_TEXTS_OF_GRAPHS: Final = 8
+
+
+class UnfitSidesError(RefError):
+    """Two sides, or a side and an option, that do not go together."""
+
+    def __init__(self, what: str, instead: str) -> None:
+        super().__init__(f"{what}: {instead}")
+
+
+def refuse_unfit(refs: Sequence[SubjectRef], how: CheckOptions) -> None:
+    """Raise UnfitSidesError for sides that cannot be judged as is asked."""
+    old, *_ = refs
+    other = next((each for each in refs if each.language != old.language), None)
+    if other is not None:
+        raise UnfitSidesError(
+            f"{old} is in {old.language}, {other} in {other.language}",
+            "a check compares sides of one language; programs of any two are compared"
+            " by --old-cmd and --new-cmd",
+        )
+    if old.language == PYTHON:
+        named = next((each.engine for each in refs if each.engine), None)
+        if named is not None:
+            raise UnfitSidesError(
+                f"{named!r} is an engine for sides in another language than {old}",
+                "leave it out; --profile says what sides in Python are played on",
+            )
+        return
+    for asked, what in (
+        (how.wire, "--wire"),
+        (how.min_sharpness, "--min-sharpness"),
+        (how.reach.net, "--net"),
+    ):
+        if asked:
+            raise UnfitSidesError(f"{what} with {old}", NOT_BUILT[what])
+
+
+NOT_BUILT = {
+    "--wire": "a side behind a driver asks the world for its answers, so leave it out",
+    "--min-sharpness": "small changes are made in Python only, so leave it out and"
+    " write a wrong port of your own that has to diverge",
+    "--net": "sockets of a driver are not refused, so leave it out",
+}
+"""Options that a side behind a driver has no part in, and what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +159,7 @@ def corpus_of(
     Raises NoWorldsError if none of its worlds can be played over the wire, and
     GivenFileError for a user's own that a graph cannot have.
     """
-    sources = _all_sources(refs)
+    sources = all_sources(refs)
     said = vocabulary(refs, how)
     words, graphs = said.words, said.graphs
     if graphs is not None:
@@ -146,66 +175,6 @@ def corpus_of(
         words, how.examples, how.seed, graphs, spoken, own, fit=said.fit
     )
     return corpus if how.wire is None else how.wire.corpus(corpus)
-
-
-def vocabulary(refs: Sequence[SubjectRef], how: CheckOptions) -> Vocabulary:
-    """Return the words of these subjects, those that only one of them has first."""
-    sources = _all_sources(refs)
-    words = harvest(sources)
-    if how.wire is not None:
-        words = how.wire.words(words)
-    if any(map(is_adk_go, sources.values())):
-        return Vocabulary(words, adk_go_words(sources.values()))
-    if any(map(is_adk_source, sources.values())):
-        return Vocabulary(words, adk_words(sources.values()))
-    if any(map(is_graph_source, sources.values())):
-        old = [text for name, text in sources.items() if name.startswith("0/")]
-        return Vocabulary(words, graph_words(sources.values(), old))
-    scripts = (each for name, text in sources.items() for each in _errors(name, text))
-    errors = dict.fromkeys([*graph_words(sources.values()).errors, *scripts])
-    old = [text for name, text in sources.items() if name.startswith("0/")]
-    fit = fit_of(old, sources.values())
-    return Vocabulary(replace(words, errors=tuple(errors)[:MOST]), fit=fit)
-
-
-def _errors(name: str, text: str) -> Iterator[str]:
-    if name.endswith(SUFFIXES):
-        yield from script_errors(text)
-
-
-def _all_sources(refs: Sequence[SubjectRef]) -> Mapping[str, str]:
-    return {
-        f"{number}/{name}": text
-        for number, ref in enumerate(refs)
-        for name, text in sources_of(ref).items()
-    }
-
-
-def sources_of(ref: SubjectRef) -> Mapping[str, str]:
-    """Return a subject's own sources by name; none if there is no file to read."""
-    with located(ref) as location:
-        if ref.language != PYTHON:
-            return remote_sources(location)
-        file = location.file or module_file(ref.module or "", ref.cwd)
-        try:
-            return {} if file is None else own_sources(file)
-        except OSError:
-            return {}
-
-
-def module_file(module: str, cwd: Path) -> Path | None:
-    """Return the file of a module without importing it or the packages around it."""
-    first, *rest = module.split(".")
-    spec = PathFinder.find_spec(first, [str(cwd), *sys.path])
-    if spec is None:
-        return None
-    folders = list(spec.submodule_search_locations or ())  # several, without __init__
-    if not rest:
-        return None if spec.origin is None else Path(spec.origin)
-    inner = [Path(folder).joinpath(*rest) for folder in folders]
-    files = [each.with_name(f"{each.name}.py") for each in inner]
-    files += [each / "__init__.py" for each in inner]
-    return next((each for each in files if each.is_file()), None)
 
 
 def check_all(

@@ -1,6 +1,8 @@
-"""Typed divergences: which code of ``code_table.py`` a difference has.
+"""Typed divergences: the codes, and which of them a difference has.
 
-It is found by what one channel shows: in two entries, or in two sequences.
+Source: verdicts, Migration. The list is closed, and stands in ``codes.json`` with what
+each code says about NEW; codes are stable, for machines. Which one it is, is found by
+what one channel shows: in two entries, or in two sequences.
 """
 
 from __future__ import annotations
@@ -8,17 +10,37 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
+from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from compat.migration.differing import step
+from compat.verdicts.migration import Severity
 from refengine.messages import Json
 from refengine.testing.trace import MISSING
 
 Value: TypeAlias = "Mapping[str, Any]"
 Named: TypeAlias = "tuple[str, str, Json, Json]"  # code, rest of the path, both values
 Naming: TypeAlias = Callable[[Value, Value, str], Named]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What a code means; ``summary`` is one sentence about NEW."""
+
+    severity: Severity
+    summary: str
+
+
+def _codes() -> Mapping[str, Code]:
+    text = files("compat.migration").joinpath("codes.json").read_text("utf-8")
+    return {name: Code(**each) for name, each in json.loads(text).items()}
+
+
+CODES: Final = MappingProxyType(_codes())
+"""Every code, by name."""
 
 SEQUENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {

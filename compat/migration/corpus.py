@@ -14,7 +14,6 @@ neutral ones.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -23,18 +22,17 @@ from importlib.resources import files
 from itertools import chain
 from typing import Any, Final
 
-from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import CALL_START, encoded
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.adk_worlds import adk_given, adk_worlds, fits_adk
-from refengine.testing.subject_worlds.arguments import alike, nested
 from refengine.testing.subject_worlds.declared import FAMILY as DECLARED
 from refengine.testing.subject_worlds.declared import DeclaredTool, with_schemas
 from refengine.testing.subject_worlds.fits import WorldFit
-from refengine.testing.subject_worlds.graph_source import GraphWords
+from refengine.testing.subject_worlds.graph_inputs import alike, nested
 from refengine.testing.subject_worlds.graph_worlds import graph_given, graph_worlds
-from refengine.testing.subject_worlds.kit import Data, Kit, fit, json_text
+from refengine.testing.subject_worlds.kit import Data, Kit, fit, gaps_filled, json_text
+from refengine.testing.subject_worlds.named_values import GraphWords
 from refengine.testing.subject_worlds.unusual import UNSPOKEN, Spoken, unusual
 from refengine.testing.subject_worlds.words import Words, matching
 from refengine.testing.subject_worlds.worlds import (
@@ -49,7 +47,6 @@ LASTING: Final = frozenset(("interrupts", "cancelled"))
 """Families of worlds whose runs are kept, asked about or broken off; only these are."""
 AS_GIVEN: Final = "given"
 """How families of sessions that a user gave are called, with the number of the file."""
-GAP: Final = re.compile(r"<(name|text|match|json|long):(\d+)>")
 
 
 def fixed_worlds(words: Words) -> Iterator[tuple[str, object]]:
@@ -60,7 +57,7 @@ def fixed_worlds(words: Words) -> Iterator[tuple[str, object]]:
     """
     some = _words_by_gap(words)
     for entry in _fixed():
-        yield entry["family"], _filled(entry["scenario"], some)
+        yield entry["family"], gaps_filled(entry["scenario"], some)
     for where in FAILING:
         yield "failures", failures(Kit(words, f"fixed/{where}"), where)
     yield from chain(alike(words), nested(words))
@@ -86,19 +83,6 @@ def _words_by_gap(words: Words) -> dict[str, list[str]]:
         "long": ["be brief, " * 400],
         "json": [fit(json_text(text)[1:-1]) for text in words.some_texts],
     }
-
-
-def _filled(value: object, some: dict[str, list[str]]) -> object:
-    """Return a JSON value with words in the gaps, those of its keys too."""
-    if isinstance(value, str):
-        return GAP.sub(lambda at: some[at[1]][int(at[2]) % len(some[at[1]])], value)
-    if is_list(value):
-        return [_filled(each, some) for each in value]
-    if is_mapping(value):
-        return {
-            str(_filled(key, some)): _filled(each, some) for key, each in value.items()
-        }
-    return value
 
 
 def _plain(text: str) -> str:

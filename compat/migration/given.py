@@ -25,8 +25,8 @@ from compat.models.importing import (
 from compat.models.tool_schemas import read_tools
 from compat.verdicts.migration import GivenWorlds
 from refengine.testing.subject_worlds.declared import DeclaredTool, declared_worlds
-from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.kit import Data
+from refengine.testing.subject_worlds.named_values import GraphWords
 from refengine.testing.subject_worlds.seeded import document_worlds, seeded, texts_of
 from refengine.testing.subject_worlds.words import Words
 

@@ -17,6 +17,7 @@ from typing import Final, Generic, TypeVar
 from compat.migration.comparing import (
     Anew,
     Beside,
+    BothPlayed,
     Progress,
     SidePair,
     SideRunner,
@@ -24,7 +25,11 @@ from compat.migration.comparing import (
     by_channel,
     by_turns,
     everything,
+    groups_of,
+    named_worlds,
     silent,
+    typical,
+    unusual_divergence,
 )
 from compat.migration.corpus import Corpus
 from compat.migration.differing import (
@@ -34,14 +39,7 @@ from compat.migration.differing import (
     broken,
     differences,
 )
-from compat.migration.grouping import (
-    groups_of,
-    named_worlds,
-    typical,
-    unusual_divergence,
-)
 from compat.migration.sessions import (
-    BothPlayed,
     Enough,
     SideSessions,
 )

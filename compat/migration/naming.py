@@ -14,8 +14,8 @@ from difflib import SequenceMatcher
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from compat.migration.code_table import CODES
 from compat.migration.codes import (
+    CODES,
     SEQUENCES,
     Named,
     missing,

@@ -1,12 +1,16 @@
 """Options of a migration check: what holds without them, and choices among names.
 
-The command line shows these in its help, before anything that judges is loaded.
+The command line shows these in its help, before anything that judges is loaded. What a
+subject's process may see and use of the machine is among them: a child is given a fixed
+list of the environment, what Python and the platform need. A variable that only one
+machine has would make a verdict that only that machine gives.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 EXAMPLES: Final = 100
@@ -59,3 +63,84 @@ def known(value: str, names: Iterable[str], what: str) -> str:
     close = difflib.get_close_matches(value, options, 1)
     hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(options)}"
     raise UnknownWordError(f"{value!r} is not a known {what}; {hint}")
+
+
+# The machine
+
+GIVEN: Final = (
+    "PATH",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "TZDIR",
+    "PYTHON*",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "DYLD_*",
+    "SYSTEMROOT",
+)
+"""Names of what every child is given, as patterns."""
+ALL: Final = "*"
+"""The name by which all of the environment is inherited."""
+OWN: Final = "own"
+SIDE_DOORS: Final = (OWN, "all")
+"""Whose records are effects: the subject's own code's, or those of frameworks, too."""
+
+
+class NotAnAddressError(ValueError):
+    """A text that says no host and port."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        super().__init__(
+            f"{text!r} is not an address: write HOST:PORT, such as 127.0.0.1:5432"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What is let through: variables by name, hosts with ports; whose side doors.
+
+    Where it is ``closed``, no file outside is written, and no program started. Programs
+    are given addresses of ``services`` that are played, each in the variable so named.
+    """
+
+    env: tuple[str, ...] = ()
+    net: tuple[tuple[str, int], ...] = ()
+    side_doors: str = OWN
+    closed: bool = False
+    services: tuple[str, ...] = ()
+
+    @property
+    def request(self) -> Mapping[str, object]:
+        """What the child hears of it."""
+        return {
+            "net": [list(each) for each in self.net],
+            "side_doors": self.side_doors,
+            "closed": self.closed,
+        }
+
+    @property
+    def header(self) -> Mapping[str, object]:
+        """What a report's header says of it: nothing of what is always so."""
+        net = [f"{host}:{port}" for host, port in self.net]
+        found = {"environment": list(self.env), "net": net}
+        if self.services:
+            found["services"] = list(self.services)
+        if self.side_doors != OWN:
+            found["side_doors"] = [self.side_doors]
+        return {name: each for name, each in found.items() if each}
+
+
+NO_REACH: Final = Reach()
+
+
+def address(text: str) -> tuple[str, int]:
+    """Return host and port; raises NotAnAddressError."""
+    host, _, port = text.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()) or int(port) > 0xFFFF:
+        raise NotAnAddressError(text)
+    return host.removeprefix("[").removesuffix("]"), int(port)

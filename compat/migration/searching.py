@@ -35,12 +35,17 @@ from refengine.testing.compare_probes import Value
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import ScenarioError, read_scenario
 from refengine.testing.subject_worlds.adk_worlds import adk_fitted
-from refengine.testing.subject_worlds.documents import document_slots
 from refengine.testing.subject_worlds.fits import WorldFit
-from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.graph_worlds import fitted
 from refengine.testing.subject_worlds.kit import Data
-from refengine.testing.subject_worlds.seeds import asked, documents, questions, seeds
+from refengine.testing.subject_worlds.named_values import GraphWords
+from refengine.testing.subject_worlds.seeds import (
+    asked,
+    document_slots,
+    documents,
+    questions,
+    seeds,
+)
 from refengine.testing.subject_worlds.slots import CARRIERS, SLOTS, Slot, carried
 from refengine.testing.subject_worlds.words import Dice, Words, matching
 

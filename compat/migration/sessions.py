@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 from compat.migration.comparing import (
     Anew,
     Beside,
+    BothPlayed,
     Pair,
     Progress,
     SideRunner,
@@ -41,23 +42,6 @@ SAMPLE_OF_PROGRAMS: Final = 3
 SLICE: Final = 24
 """So many worlds are played at a time where there may soon have been enough."""
 UNSTEADY: Final = frozenset(("interleaving",))
-
-
-@dataclass(frozen=True, slots=True)
-class BothPlayed:
-    """A world that both sides were played in, by channel."""
-
-    at: int
-    scenario: Scenario
-    unusual: str | None
-    old: TraceChannels
-    new: TraceChannels
-    refused: str | None
-
-    @property
-    def sides(self) -> tuple[TraceChannels, TraceChannels]:
-        """What the old one did, and the new one."""
-        return self.old, self.new
 
 
 Enough: TypeAlias = Callable[[Sequence[BothPlayed]], bool]

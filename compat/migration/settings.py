@@ -53,7 +53,7 @@ from pydantic import (
     model_validator,
 )
 
-from compat.migration.code_table import CODES
+from compat.migration.codes import CODES
 from compat.migration.options import known
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
 from refengine.testing.channels import CHANNELS

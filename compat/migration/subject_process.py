@@ -23,8 +23,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, Self, TypeAlias
 
-from compat.migration.options import TIMEOUT
-from compat.migration.reach import GIVEN, NO_REACH, Reach
+from compat.migration.options import GIVEN, NO_REACH, TIMEOUT, Reach
 from compat.migration.refs import SubjectLocation, SubjectRef, located
 from compat.migration.replies import Reply, SideFault, SideLoaded, SidePlayed, line_in
 from compat.migration.session_copy import session_copy
@@ -44,6 +43,7 @@ from compat.process import (
 from compat.warm import WARM
 from refengine.testing.child import CallError
 from refengine.testing.scenario import Scenario
+from refengine.testing.subject_worlds.source import python_source
 from refengine.testing.trace import Trace
 
 # What a side takes, returns and raises is found with it.
@@ -390,11 +390,12 @@ def _is_installed(module: str, named: Collection[str]) -> bool:
 def _imported(location: SubjectLocation) -> Sequence[str]:
     """Return what a subject's file imports when it is imported itself."""
     try:
-        tree = ast.parse(b"" if location.file is None else location.file.read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        text = b"" if location.file is None else location.file.read_bytes()
+    except OSError:
         return ()
+    tree = python_source(text).tree
     names: list[str] = []
-    for node in tree.body:
+    for node in () if tree is None else tree.body:
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names.append(node.module)
         elif isinstance(node, ast.Import):

@@ -18,8 +18,7 @@ from compat.migration.comparing import (
     silent,
 )
 from compat.migration.given import NOTHING, GivenData
-from compat.migration.options import EXAMPLES, ORDINARY, TIMEOUT
-from compat.migration.reach import NO_REACH, Reach
+from compat.migration.options import EXAMPLES, NO_REACH, ORDINARY, TIMEOUT, Reach
 from compat.migration.refs import SubjectRef
 from compat.migration.replies import SideFault
 from compat.migration.reproducer import SideFiles

@@ -8,17 +8,55 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import dataclass, replace
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from refengine.testing.subject_worlds.go_source import go_words
-from refengine.testing.subject_worlds.script_source import SUFFIXES, script_words
-from refengine.testing.subject_worlds.source import SourceWords, found_in
+from compat.migration.refs import PYTHON, SubjectRef, located
+from compat.migration.remote.languages import remote_sources
+from compat.migration.subject_runner import (
+    CheckOptions,
+)
+from refengine.testing.subject_worlds.code_tokens import (
+    SUFFIXES,
+    adk_go_words,
+    go_words,
+    is_adk_go,
+    script_errors,
+    script_words,
+)
+from refengine.testing.subject_worlds.fits import WorldFit, fit_of
+from refengine.testing.subject_worlds.named_values import (
+    MOST,
+    GraphWords,
+    adk_words,
+    graph_words,
+    is_adk_source,
+    is_graph_source,
+)
+from refengine.testing.subject_worlds.source import SourceWords, found_in, python_source
 from refengine.testing.subject_worlds.words import Pattern, Words
 
-__all__ = ["Pattern", "Words", "harvest", "own_sources"]
+__all__ = [
+    "Pattern",
+    "Vocabulary",
+    "Words",
+    "all_sources",
+    "harvest",
+    "own_sources",
+    "sources_of",
+    "vocabulary",
+]
 
 Key = TypeVar("Key", str, int, Pattern)
 
@@ -118,15 +156,11 @@ def _root(folder: Path) -> Path:
 
 def _imported(path: Path, source: str, root: Path) -> Iterator[Path]:
     """Yield the files of a module's own that it imports, anywhere in it."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
+    for node in python_source(source).imported:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
             yield from _files(names, [path.parent, root])
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = node.module or ""
             names = [f"{base}.{alias.name}".strip(".") for alias in node.names]
             folders = [path.parent, root]
@@ -146,3 +180,76 @@ def _files(modules: Iterable[str], folders: Sequence[Path]) -> Iterator[Path]:
             files = [file / "__init__.py" for file in inner]
             files += [file.with_name(f"{file.name}.py") for file in inner]
             yield from (file for file in files if file.is_file())
+
+
+# Subjects
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The words of both sides: what a search puts into worlds."""
+
+    words: Words
+    graphs: GraphWords | None = None
+    fit: WorldFit | None = None
+
+
+def vocabulary(refs: Sequence[SubjectRef], how: CheckOptions) -> Vocabulary:
+    """Return the words of these subjects, those that only one of them has first."""
+    sources = all_sources(refs)
+    words = harvest(sources)
+    if how.wire is not None:
+        words = how.wire.words(words)
+    if any(map(is_adk_go, sources.values())):
+        return Vocabulary(words, adk_go_words(sources.values()))
+    if any(map(is_adk_source, sources.values())):
+        return Vocabulary(words, adk_words(sources.values()))
+    if any(map(is_graph_source, sources.values())):
+        old = [text for name, text in sources.items() if name.startswith("0/")]
+        return Vocabulary(words, graph_words(sources.values(), old))
+    scripts = (each for name, text in sources.items() for each in _errors(name, text))
+    errors = dict.fromkeys([*graph_words(sources.values()).errors, *scripts])
+    old = [text for name, text in sources.items() if name.startswith("0/")]
+    fit = fit_of(old, sources.values())
+    return Vocabulary(replace(words, errors=tuple(errors)[:MOST]), fit=fit)
+
+
+def _errors(name: str, text: str) -> Iterator[str]:
+    if name.endswith(SUFFIXES):
+        yield from script_errors(text)
+
+
+def all_sources(refs: Sequence[SubjectRef]) -> Mapping[str, str]:
+    """Return the sources of all subjects, each name with the number of its subject."""
+    return {
+        f"{number}/{name}": text
+        for number, ref in enumerate(refs)
+        for name, text in sources_of(ref).items()
+    }
+
+
+def sources_of(ref: SubjectRef) -> Mapping[str, str]:
+    """Return a subject's own sources by name; none if there is no file to read."""
+    with located(ref) as location:
+        if ref.language != PYTHON:
+            return remote_sources(location)
+        file = location.file or module_file(ref.module or "", ref.cwd)
+        try:
+            return {} if file is None else own_sources(file)
+        except OSError:
+            return {}
+
+
+def module_file(module: str, cwd: Path) -> Path | None:
+    """Return the file of a module without importing it or the packages around it."""
+    first, *rest = module.split(".")
+    spec = PathFinder.find_spec(first, [str(cwd), *sys.path])
+    if spec is None:
+        return None
+    folders = list(spec.submodule_search_locations or ())  # several, without __init__
+    if not rest:
+        return None if spec.origin is None else Path(spec.origin)
+    inner = [Path(folder).joinpath(*rest) for folder in folders]
+    files = [each.with_name(f"{each.name}.py") for each in inner]
+    files += [each / "__init__.py" for each in inner]
+    return next((each for each in files if each.is_file()), None)

@@ -43,7 +43,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
 from compat.wire.json_trees import JsonDifference
-from refengine.testing.extras import install_line
+from refengine.testing.machine import install_line
 
 PLACEHOLDER: Final = "SCRUBBED"
 """Stands where a secret was; scrubbing it again changes nothing."""

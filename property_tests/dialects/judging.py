@@ -45,7 +45,7 @@ from property_tests.known.entries import joined_known
 from property_tests.known.states import applied, known_of, unmatched
 from property_tests.registry import Contract
 from refengine.testing.child import CallError
-from refengine.testing.extras import install_line
+from refengine.testing.machine import install_line
 
 LONG: Final = 60.0
 """Seconds to start a child and import what it needs."""

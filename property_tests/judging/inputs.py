@@ -26,7 +26,7 @@ from property_tests.defaults import EXAMPLES, SEED, TIMEOUT
 from property_tests.drawn_worlds import drawn_worlds, ship
 from property_tests.recorded.worlds import given_counts, recorded_worlds
 from property_tests.registry import Clause, Contract, contract
-from refengine.testing.extras import install_line
+from refengine.testing.machine import install_line
 
 Emit: TypeAlias = Callable[[AnyEvent], None]
 

@@ -9,10 +9,12 @@ caller handed over is still as it was.
 from __future__ import annotations
 
 import asyncio
+import copy
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from operator import is_
 from typing import Any, Final, TypeAlias, cast
 
 from refengine.agent import ChatModelAgentConfig
@@ -22,7 +24,6 @@ from refengine.interrupts import Interrupt, Pending
 from refengine.messages import Json, Message, MessageChunk, join_chunks
 from refengine.run import RunResult
 from refengine.stream import StreamReader
-from refengine.testing.callers import GivenConfig, GivenRun
 from refengine.testing.doors import (
     Engine,
     EngineAgent,
@@ -43,6 +44,47 @@ from refengine.testing.recorder import KEPT, Recorder
 from refengine.testing.scenario import AgentSpec, RunSpec, Scenario
 from refengine.testing.trace import Trace
 from refengine.testing.world import World
+
+# What a caller hands to an engine, and whether it is still as it was
+
+
+class GivenConfig:
+    """Tools and flags of an agent, as they were when it was built."""
+
+    def __init__(self, config: ChatModelAgentConfig) -> None:
+        self.config = config
+        self._tools = tuple(config.tools_config.tools)
+        self._flags = dict(config.tools_config.return_directly)
+
+    def changed(self) -> Iterator[str]:
+        """Yield the paths of what is no longer as it was, each once."""
+        now = self.config.tools_config
+        tools, flags = now.tools, now.return_directly
+        same = len(tools) == len(self._tools) and all(map(is_, tools, self._tools))
+        if not same:
+            self._tools = tuple(tools)
+            yield "tools"
+        if dict(flags) != self._flags:
+            self._flags = dict(flags)
+            yield "return_directly"
+
+
+class GivenRun:
+    """Messages and options of a run, as they were when it began."""
+
+    def __init__(self, messages: Sequence[Message], options: Mapping[str, Any]) -> None:
+        self.messages = messages
+        self.options = copy.deepcopy(dict(options))
+        self._messages = tuple(messages)
+        self._options = copy.deepcopy(self.options)
+
+    def changed(self) -> Iterator[str]:
+        """Yield the paths of what is no longer as it was."""
+        if tuple(self.messages) != self._messages:
+            yield "messages"
+        if self.options != self._options:
+            yield "options"
+
 
 MODEL_SECONDS: Final = 1.0
 """So long a model call takes in a subject's session, on its virtual clock."""

@@ -16,25 +16,14 @@ handlers, of graphs and of loggers, and what is only for type checkers.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
-from refengine.testing.change_rules import (
-    COMPARED,
-    REASONS,
-    droppable,
-    exactly,
-    is_tool,
-    keeps_name,
-    left_alone,
-    normal,
-    pairs,
-    plain,
-    question,
-    typed_as,
-)
 from refengine.testing.json_values import is_list
+from refengine.testing.subject_worlds.source import python_source
 
 Operator: TypeAlias = Literal[
     "constant", "comparison", "and/or", "not", "statement", "await", "argument", "swap"
@@ -89,11 +78,8 @@ def small_changes(source: str | bytes) -> list[SmallChange]:
 
     One that does not parse has none.
     """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    return [each.change for each in _Finder(tree).found()]
+    tree = python_source(source).tree
+    return [] if tree is None else [each.change for each in _Finder(tree).found()]
 
 
 def apply_change(tree: ast.Module, number: int) -> None:
@@ -160,20 +146,21 @@ class _Finder:
         make: Callable[[], None],
         needs: str,
     ) -> None:
-        shown = [
-            each if isinstance(each, str) else plain(each) for each in (before, after)
-        ]
-        change = SmallChange(
-            len(self._found),
-            operator,
-            self._line,
-            self._statement,
-            self._owners,
-            shown[0],
-            shown[1],
-            needs,
-        )
+        was, now = (e if isinstance(e, str) else plain(e) for e in (before, after))
+        where = self._line, self._statement, self._owners
+        change = SmallChange(len(self._found), operator, *where, was, now, needs)
         self._found.append(Candidate(change, make))
+
+    def _put(
+        self,
+        operator: Operator,
+        node: ast.expr,
+        new: ast.expr,
+        place: Place,
+        needs: str,
+    ) -> None:
+        """Add that an expression is another one."""
+        self._add(operator, node, new, lambda: place.put(new, node), needs)
 
     # Statements
 
@@ -265,23 +252,11 @@ class _Finder:
                 self._and_or(node)
             case ast.UnaryOp(op=ast.Not()):
                 needs = f"a world in which {plain(node.operand)} is true or false"
-                self._add(
-                    "not",
-                    node,
-                    node.operand,
-                    lambda: place.put(node.operand, node),
-                    needs,
-                )
+                self._put("not", node, node.operand, place, needs)
                 self._parts(node)
             case ast.Await():
                 needs = f"a world that waits for {plain(node.value)}"
-                self._add(
-                    "await",
-                    node,
-                    node.value,
-                    lambda: place.put(node.value, node),
-                    needs,
-                )
+                self._put("await", node, node.value, place, needs)
                 self._parts(node)
             case ast.Call():
                 self._call(node)
@@ -303,7 +278,7 @@ class _Finder:
         self._line = node.lineno
         new = ast.UnaryOp(ast.Not(), node)
         needs = f"a world in which {plain(node)} is true, and one in which it is false"
-        self._add("not", node, new, lambda: place.put(new, node), needs)
+        self._put("not", node, new, place, needs)
 
     def _constant(self, node: ast.Constant, place: Place) -> None:
         value: object = node.value
@@ -317,8 +292,7 @@ class _Finder:
         else:
             return
         needs = self._tells(value, new, place)
-        changed = ast.Constant(new)
-        self._add("constant", node, changed, lambda: place.put(changed, node), needs)
+        self._put("constant", node, ast.Constant(new), place, needs)
 
     def _tells(self, value: object, new: object, place: Place) -> str:
         if isinstance(value, str):
@@ -370,11 +344,8 @@ class _Finder:
         self._expr(node.func, Place(node, "func"))
         self._swapped(node.args)
         last = len(node.args) - 1
-        if (
-            last > 0
-            and 0 not in skipped
-            and not isinstance(node.args[last], ast.Starred)
-        ):
+        counted = last > 0 and 0 not in skipped
+        if counted and not isinstance(node.args[last], ast.Starred):
             self._dropped(node.args, last, name)
         for at, each in enumerate(node.args):
             if at not in skipped:
@@ -425,3 +396,203 @@ def bound_by(node: ast.stmt) -> tuple[str, ...]:
 
 def _names(node: ast.expr) -> Iterator[str]:
     return (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+
+
+# What is changed, and what cannot matter by construction
+
+_TURNED: Final[Sequence[tuple[type[ast.cmpop], type[ast.cmpop]]]] = (
+    *((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq)),
+    *((ast.In, ast.NotIn), (ast.Is, ast.IsNot)),
+)
+COMPARED: Final[Mapping[type[ast.cmpop], type[ast.cmpop]]] = MappingProxyType(
+    {one: other for each in _TURNED for one, other in (each, each[::-1])}
+)
+"""Each comparison, and what it is changed to."""
+
+_EXACTLY: Final = "a world in which {} is exactly {}"
+_EITHER: Final = "a world in which it shows whether {} is {}"
+_AMONG: Final = "a world in which it shows whether {} is in {}"
+REASONS: Final[Mapping[type[ast.cmpop], str]] = MappingProxyType(
+    {
+        **dict.fromkeys((ast.Lt, ast.LtE, ast.Gt, ast.GtE), _EXACTLY),
+        **dict.fromkeys((ast.Eq, ast.NotEq, ast.Is, ast.IsNot), _EITHER),
+        **dict.fromkeys((ast.In, ast.NotIn), _AMONG),
+    }
+)
+"""What would notice that a comparison is another one, of its two sides."""
+
+ABOVE: Final = (ast.Gt, ast.LtE)
+"""Comparisons with k that change at k + 1 where k becomes k + 1; others do at k."""
+
+TYPING: Final = frozenset(
+    ("TypeVar", "ParamSpec", "NewType", "TypeAliasType", "getLogger", "TypedDict")
+)
+"""Calls whose arguments nothing shows: types, and loggers, whose names are left out."""
+NAMED: Final = frozenset(
+    (
+        *("create_agent", "create_react_agent", "compile", "dynamic_prompt"),
+        *("before_agent", "before_model", "after_model", "after_agent"),
+        *("wrap_model_call", "wrap_tool_call"),
+    )
+)
+"""Calls whose ``name`` is that of a graph or handler, which is not compared."""
+UNSEEN: Final = frozenset(("__all__", "__slots__", "name", "model_config"))
+"""Names of a class or module whose values nothing shows."""
+UNCOMPARED: Final = frozenset(("id", "name", "status", "artifact", "additional_kwargs"))
+"""What a result of a tool carries beside what it says: few requests do."""
+QUESTIONS: Final = frozenset(("action_request", "action_requests"))
+"""Keys under which frameworks have the calls that a person is asked about."""
+LINE: Final = 1_000
+"""So much of a change's text is kept."""
+
+
+def plain(node: ast.AST) -> str:
+    """Return a node's source in one line."""
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= LINE else f"{text[: LINE - 1]}…"
+
+
+def question(node: ast.Dict) -> int | None:
+    """Return where a question to a person says what it is about, if it is one.
+
+    The form in which a framework has questions put is its own, and not compared.
+    """
+    for at, key in enumerate(node.keys):
+        if isinstance(key, ast.Constant) and key.value in QUESTIONS:
+            return at
+    return None
+
+
+def called(node: ast.AST) -> str:
+    """Return the last name of what is called or named."""
+    if isinstance(node, ast.Call):
+        return called(node.func)
+    if isinstance(node, ast.Subscript):
+        return called(node.value)
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def left_alone(node: ast.stmt, *, of_class: bool = False) -> bool:
+    """Tell whether nothing that a statement of a module or class says can matter."""
+    match node:
+        case ast.Import() | ast.ImportFrom():
+            return True
+        case ast.Expr(value=ast.Constant()):
+            return True
+        case ast.If(test=test):
+            return called(test) == "TYPE_CHECKING" or "__name__" in plain(test)
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return _unseen(name, of_class) or "TypeAlias" in plain(node.annotation)
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return _unseen(name, of_class)
+        case _:
+            return type(node).__name__ == "TypeAlias"
+
+
+def _unseen(name: str, of_class: bool) -> bool:  # one of two places
+    return name in UNSEEN and (of_class or name.startswith("__"))
+
+
+def keeps_name(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Tell whether it is the property that names a handler."""
+    return node.name == "name" and "property" in map(called, node.decorator_list)
+
+
+def is_tool(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Tell whether a function's docstring is shown to a model."""
+    return any(called(each).endswith("tool") for each in node.decorator_list)
+
+
+def droppable(node: ast.stmt, parent: ast.AST) -> bool:  # noqa: PLR0911  # one each
+    """Tell whether a program without this statement is another one, and still one."""
+    match node:
+        case ast.Expr(value=ast.Constant()):
+            return False
+        case ast.Expr(value=ast.Call() as call) if normal(call) is None:
+            return False
+        case ast.Expr() | ast.Delete() | ast.Raise() | ast.AugAssign():
+            return True
+        case ast.Continue():
+            return not _is_last(node, parent)
+        case ast.Break():
+            return True
+        case ast.Return(value=None | ast.Constant(value=None)):
+            return not _is_last(node, parent)
+        case ast.Return():
+            return True
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            return any(called(each) == name for each in ast.walk(value))
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
+            return True
+        case _:
+            return False
+
+
+def _is_last(node: ast.stmt, parent: ast.AST) -> bool:
+    """Tell whether a function or loop ends there anyway."""
+    loops = (ast.FunctionDef, ast.AsyncFunctionDef, ast.For, ast.AsyncFor, ast.While)
+    return isinstance(parent, loops) and parent.body[-1] is node
+
+
+def normal(node: ast.Call) -> frozenset[object] | None:  # noqa: PLR0911  # one each
+    """Return the places and names of arguments that nothing shows; None if all are."""
+    name = called(node.func)
+    if name in TYPING:
+        return None
+    if name == "cast":
+        return frozenset((0,))
+    if name == "dataclass":
+        return frozenset(("frozen", "slots", "kw_only", "eq", "repr", "order"))
+    if name == "zip":
+        return frozenset(("strict",))
+    if name == "__init__" and plain(node) == "super().__init__()":
+        return None
+    if name.endswith("Message") and name[0].isupper():
+        return UNCOMPARED if name == "ToolMessage" else frozenset(("id",))
+    if name in NAMED or name.startswith("with_"):
+        return frozenset(("name",))
+    return frozenset()
+
+
+def exactly(node: ast.Compare, value: int) -> str:
+    """Return which world tells a bound from the next one."""
+    is_left = isinstance(node.left, ast.Constant)
+    other = node.comparators[-1] if is_left else node.left
+    if isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+        return f"a world in which {plain(other)} is exactly {value} or {value + 1}"
+    at = value + isinstance(node.ops[0], ABOVE)
+    return _EXACTLY.format(plain(other), at)
+
+
+def typed_as(args: ast.arguments) -> dict[str, str]:
+    """Return the annotations of parameters, by their names."""
+    every = (*args.posonlyargs, *args.args, *args.kwonlyargs)
+    return {each.arg: plain(each.annotation) for each in every if each.annotation}
+
+
+def pairs(
+    given: Sequence[ast.expr], types: Mapping[str, str]
+) -> Iterator[tuple[int, tuple[ast.expr, ast.expr]]]:
+    """Yield neighbouring names that may be of one type, with the first one's place."""
+    for at, (one, other) in enumerate(pairwise(given)):
+        names = _name(one), _name(other)
+        if None in names or names[0] == names[1]:
+            continue
+        if all(map(_is_class, names)):
+            continue  # whether it is one of these: their order says nothing
+        if isinstance(one, ast.Starred) != isinstance(other, ast.Starred):
+            continue
+        first, second = (types.get(name or "") for name in names)
+        if first == second:
+            yield at, (one, other)
+
+
+def _is_class(name: str | None) -> bool:
+    return name is not None and name[:1].isupper() and not name.isupper()
+
+
+def _name(node: ast.expr) -> str | None:
+    inner = node.value if isinstance(node, ast.Starred) else node
+    return inner.id if isinstance(inner, ast.Name) else None

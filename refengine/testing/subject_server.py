@@ -45,7 +45,6 @@ from refengine.testing.child import (
 )
 from refengine.testing.compare_probes import Comparisons
 from refengine.testing.isolation.isolated import Isolation
-from refengine.testing.line_probes import Lines, TooManyStepsError
 from refengine.testing.loading import (
     Fault,
     LoadedSubject,
@@ -58,7 +57,7 @@ from refengine.testing.loading import (
 from refengine.testing.machine import limit_memory
 from refengine.testing.person import EndlessQuestionsError
 from refengine.testing.points import class_of
-from refengine.testing.probes import Branches
+from refengine.testing.probes import Branches, Lines, TooManyStepsError
 from refengine.testing.recorder import Recorder
 from refengine.testing.scenario_files import parse_scenario
 from refengine.testing.subjects import (

@@ -28,8 +28,8 @@ from refengine.testing.extensions import (
     middleware_of,
     tool_middleware_of,
 )
-from refengine.testing.extras import install_line
 from refengine.testing.kept_runs import keeper_for
+from refengine.testing.machine import install_line
 from refengine.testing.notation import decoded
 from refengine.testing.ops import Ask, ToolSpec
 from refengine.testing.perform import Extension, perform_any

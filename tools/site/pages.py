@@ -17,7 +17,7 @@ import refengine.state
 from compat.cli.command import INTERRUPTED
 from compat.cli.main import COMMANDS
 from compat.engines.capabilities import CAPABILITIES
-from compat.migration.code_table import CODES
+from compat.migration.codes import CODES
 from compat.profiles.kinds import KINDS, ProfileKind, meanings
 from compat.verdicts.exit_codes import FIRST_WINS, MEANINGS
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS, channels_of

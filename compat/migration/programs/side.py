@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from compat.migration.options import Reach
 from compat.migration.programs.commands import ProgramCommand
 from compat.migration.programs.files import ProgramFiles
 from compat.migration.programs.posting import (
@@ -34,10 +35,15 @@ from compat.migration.programs.turns import (
     TurnAnswer,
     TurnProtocol,
 )
-from compat.migration.reach import Reach
-from compat.migration.session_copy import HOME, TEMPORARY, session_copy
+from compat.migration.session_copy import (
+    HOME,
+    TEMPORARY,
+    alive_in,
+    end_survivors,
+    nobody,
+    session_copy,
+)
 from compat.migration.subject_process import environment
-from compat.migration.survivors import alive_in, end_survivors, nobody
 from compat.wire.server.programs import (
     EFFECTS,
     SERVICES,

@@ -38,7 +38,7 @@ from compat.migration.refs import (
     SubjectRef,
     located,
 )
-from refengine.testing.subject_worlds.go_source import is_adk_go
+from refengine.testing.subject_worlds.code_tokens import is_adk_go
 
 IN_GO: Final = "eino@0.9.13"
 ADK_IN_GO: Final = "adk-go@0.5.0"

@@ -26,8 +26,8 @@ from refengine.testing.flows.events import (
 )
 from refengine.testing.notation import parse_message
 from refengine.testing.person import APPROVAL, RepliesInTurn
+from refengine.testing.points import refusal
 from refengine.testing.recorder import Recorder, snapshot
-from refengine.testing.refusing import refusal
 from refengine.testing.scenario import RunSpec, Scenario
 from refengine.testing.subjects import Played, SubjectError
 from refengine.testing.tool_runs import calling, point_of_scripted

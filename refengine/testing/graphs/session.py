@@ -37,11 +37,11 @@ from refengine.testing.graphs.turn import (
 )
 from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import parse_message
+from refengine.testing.points import refusal
 from refengine.testing.recorder import Recorder
-from refengine.testing.refusing import refusal
 from refengine.testing.scenario import AgentSpec, RunSpec, Scenario
 from refengine.testing.session import MODEL_SECONDS
-from refengine.testing.subject_worlds.graph_source import doors_of
+from refengine.testing.subject_worlds.named_values import doors_of
 from refengine.testing.subjects import Played, Subject, SubjectError, Way, is_graph
 from refengine.testing.world import World
 

@@ -18,7 +18,7 @@ from weakref import WeakSet
 
 from refengine.messages import Json
 from refengine.testing.isolation.folder import FileState, SessionFolder
-from refengine.testing.isolation.texts import steady
+from refengine.testing.isolation.side_doors import steady
 
 SHOWN: Final = 20_000
 """Bytes of a file that are put down as they are; of more, their digest is."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
 
-from refengine.testing.isolation.audit import Hear
+from refengine.testing.isolation.side_doors import Hear
 
 WRITES: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CHANGES: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Self, cast
 
 from refengine.messages import Json
-from refengine.testing.isolation.audit import hear
 from refengine.testing.isolation.files import SessionFiles
 from refengine.testing.isolation.folder import SessionFolder
 from refengine.testing.isolation.records import (
@@ -21,7 +20,7 @@ from refengine.testing.isolation.records import (
     watch_prints,
     watch_warnings,
 )
-from refengine.testing.isolation.side_doors import SideDoors
+from refengine.testing.isolation.side_doors import SideDoors, hear
 from refengine.testing.isolation.sockets import SocketGate
 from refengine.testing.loading import Own
 from refengine.testing.recorder import Recorder

@@ -15,8 +15,7 @@ import warnings
 from types import FrameType
 from typing import Any, Final, cast
 
-from refengine.testing.isolation.side_doors import SideDoors, caller
-from refengine.testing.isolation.texts import steady
+from refengine.testing.isolation.side_doors import SideDoors, caller, steady
 
 LOGGED: Final = logging.INFO
 """From this level on a record is an effect, though nobody has set up any logging: that

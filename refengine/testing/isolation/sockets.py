@@ -15,8 +15,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, TypeAlias, cast
 
 from refengine.messages import Json
-from refengine.testing.isolation.audit import Hear
-from refengine.testing.isolation.side_doors import SideDoors, caller
+from refengine.testing.isolation.side_doors import Hear, SideDoors, caller
 
 Address: TypeAlias = tuple[str, int]
 

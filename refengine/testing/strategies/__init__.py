@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from refengine.testing.extras import install_line
+from refengine.testing.machine import install_line
 
 if TYPE_CHECKING:
     from refengine.testing.strategies.extensions import handlers as handlers

@@ -12,19 +12,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final
 
-from refengine.messages import ToolCall
 from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import parse_message, show_message
 from refengine.testing.scenario import Scenario
 from refengine.testing.subject_worlds.graph_inputs import EQUAL_IDS
-from refengine.testing.subject_worlds.graph_source import GraphWords
 from refengine.testing.subject_worlds.graph_worlds import (
     RUNS,
     fitted,
     graph_given,
     graph_worlds,
 )
-from refengine.testing.subject_worlds.kit import Data, answer, json_text
+from refengine.testing.subject_worlds.kit import Data, fit, fixed_world, json_text
+from refengine.testing.subject_worlds.named_values import GraphWords
 from refengine.testing.subject_worlds.words import Words
 
 FRAMEWORK: Final = frozenset(
@@ -128,57 +127,18 @@ def fits_adk(world: Scenario) -> bool:
 def adk_inputs(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
     """Yield what only agents of ADK are given: transfers, and what follows them."""
     names = [*more.agents, *(n for n in words.some_names if n not in more.agents)]
+    text = words.some_texts[0]
     for at, name in enumerate(names[:AGENTS]):
-        yield "transfers", _transferred(name, names, words, streaming=at % 2 == 1)
+        made = fixed_world(
+            "transferred",
+            there=[name],
+            back=[names[1] if names[0] == name and len(names) > 1 else names[0]],
+            name=words.some_names,
+            text=[text],
+            json=[fit(json_text(text)[1:-1])],
+        )
+        streamed = [{**run, "streaming": at % 2 == 1} for run in made["runs"]]
+        yield "transfers", {**made, "runs": streamed}
     for number, name in enumerate(more.agents[:AGENTS]):
-        yield "transfers", _failing_after(name, number)
-
-
-def _transfer(id_: str, name: str) -> str:
-    return answer("", [ToolCall(id_, TRANSFER, json_text({"agent_name": name}))])
-
-
-def _transferred(
-    name: str, others: Sequence[str], words: Words, *, streaming: bool
-) -> Data:
-    """Return a world in which an agent hands over, is asked again, and hands back."""
-    tool = words.some_names[0]
-    call = answer("", [ToolCall("k1", tool, json_text({"q": words.some_texts[0]}))])
-    back = others[1] if others[0] == name and len(others) > 1 else others[0]
-    script: list[object] = [
-        _transfer("h1", name),
-        call,
-        "assistant:done there",
-        "assistant:still there",
-        _transfer("h2", back),
-        call.replace("k1", "k2"),
-        "assistant:done back",
-        "assistant:on",
-    ]
-    turn = {"input": ["user:and then?"], "continues": True, "streaming": streaming}
-    runs: list[Data] = [
-        {"input": [f"user:{words.some_texts[0]}"], "streaming": streaming},
-        turn,
-        {**turn, "input": ["user:back"]},
-        {**turn, "input": ["user:more"]},
-    ]
-    agent: Data = {"tools": [{"name": tool, "result": "<args>"}]}
-    return {"agent": agent, "model_script": script, "runs": runs}
-
-
-def _failing_after(name: str, number: int) -> Data:
-    """Return a world in which the agent that took over fails, or its tool does."""
-    body = [{"op": "error", "text": "boom", "on_call": 1}]
-    tool = {"name": "other", "result": "<args>", "body": body}
-    broken: list[object] = (
-        [{"error": "boom"}]
-        if number % 2
-        else [answer("", [ToolCall("k1", "other", "{}")])]
-    )
-    script = [_transfer("h1", name), *broken, "assistant:a", "assistant:b"]
-    runs: list[Data] = [
-        {"input": [GO]},
-        {"input": ["user:again"], "continues": True},
-        {"input": ["user:new"]},
-    ]
-    return {"agent": {"tools": [tool]}, "model_script": script, "runs": runs}
+        fails = ("tool", "model")[number % 2]
+        yield "transfers", fixed_world(f"failing after: {fails}", there=[name])

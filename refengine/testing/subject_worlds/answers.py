@@ -15,7 +15,14 @@ from types import MappingProxyType
 from typing import Final
 
 from refengine.messages import Json
-from refengine.testing.subject_worlds.named_values import named
+from refengine.testing.subject_worlds.source import (
+    PythonSource,
+    constant_of,
+    lookup_of,
+    named,
+    python_sources,
+    text_of,
+)
 
 KINDS: Final = ("yes", "no", "edited", "text", "nothing")
 """The ways in which a person may answer."""
@@ -117,21 +124,17 @@ def replies_of(
 def form_in(sources: Iterable[str]) -> AnswerForm:
     """Return how these sources read what ``interrupt`` gives."""
     found = AnswerForm()
-    for source in sources:
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        _Reader(found, tree).read()
+    for source in python_sources(sources):
+        _Reader(found, source).read()
     return found
 
 
 class _Reader:
     """Follows the names that hold an answer through one source."""
 
-    def __init__(self, found: AnswerForm, tree: ast.Module) -> None:
+    def __init__(self, found: AnswerForm, source: PythonSource) -> None:
         self._found = found
-        self._nodes = list(ast.walk(tree))
+        self._source = source
         self._asking = {"interrupt"}
         self._holds: set[str] = set()
         self._keyed: dict[str, str] = {}
@@ -139,14 +142,12 @@ class _Reader:
     def read(self) -> None:
         """Take over all that is done with an answer."""
         for _ in range(3):  # a function that asks, and who asks by it
-            for node in self._nodes:
+            for node in self._source.nodes:
                 if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                     self._function(node)
-                elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-                    self._assigned(node.targets[0], node.value)
-                elif isinstance(node, ast.NamedExpr):
-                    self._assigned(node.target, node.value)
-        for node in self._nodes:
+            for name, value in self._source.bound:
+                self._assigned(name, value)
+        for node in self._source.nodes:
             self._used(node)
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
@@ -154,14 +155,12 @@ class _Reader:
         if any(r.value is not None and self._is_answer(r.value) for r in returned):
             self._asking.add(node.name)
 
-    def _assigned(self, target: ast.expr, value: ast.expr) -> None:
-        if not isinstance(target, ast.Name):
-            return
+    def _assigned(self, name: str, value: ast.expr) -> None:
         if self._is_answer(value):
-            self._holds.add(target.id)
+            self._holds.add(name)
         key = self._key_of(value)
         if key is not None:
-            self._keyed[target.id] = key
+            self._keyed[name] = key
 
     def _is_answer(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Name):
@@ -172,7 +171,7 @@ class _Reader:
             if isinstance(node.func, ast.Attribute) and node.func.attr in _SAME:
                 return self._is_answer(node.func.value)
             return named(node.func) in _CASTS and any(map(self._is_answer, node.args))
-        if isinstance(node, ast.Subscript) and _is_first(node.slice):
+        if isinstance(node, ast.Subscript) and constant_of(node.slice) == 0:
             of_answer = self._is_answer(node.value)
             self._found.of_list |= of_answer
             return of_answer
@@ -182,18 +181,17 @@ class _Reader:
         """Return the key by which this looks something up in an answer."""
         if isinstance(node, ast.Name):
             return self._keyed.get(node.id)
-        key: ast.expr | None = None
-        if isinstance(node, ast.Subscript) and self._is_answer(node.value):
-            key = node.slice
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr in _SAME:
-                return self._key_of(node.func.value)
-            if node.func.attr == "get" and self._is_answer(node.func.value):
-                key = node.args[0] if node.args else None
-        if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            self._found.keys.setdefault(key.value, {})
-            return key.value
-        return None
+        method = node.func if isinstance(node, ast.Call) else None
+        if isinstance(method, ast.Attribute) and method.attr in _SAME:
+            return self._key_of(method.value)
+        found = lookup_of(node)
+        if found is None or found.how not in _BY_KEY:
+            return None
+        key = constant_of(found.key) if self._is_answer(found.holder) else None
+        if not isinstance(key, str):
+            return None
+        self._found.keys.setdefault(key, {})
+        return key
 
     def _used(self, node: ast.AST) -> None:
         if isinstance(node, (ast.Subscript, ast.Call)):
@@ -217,15 +215,12 @@ class _Reader:
 
 _SAME: Final = frozenset(("lower", "strip", "upper", "casefold"))
 _CASTS: Final = frozenset(("str", "dict", "cast"))
-
-
-def _is_first(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value == 0
+_BY_KEY: Final = frozenset(("item", "stored", "get"))
 
 
 def _texts(node: ast.expr) -> Iterable[str]:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield node.value
+    if isinstance(constant_of(node), str):
+        yield text_of(node)
     elif isinstance(node, (ast.Tuple, ast.List, ast.Set)):
         for each in node.elts:
             yield from _texts(each)

@@ -18,8 +18,14 @@ from refengine.testing.subject_worlds.declared import (
     declared_worlds,
     with_schemas,
 )
-from refengine.testing.subject_worlds.graph_source import GraphWords
-from refengine.testing.subject_worlds.kit import Data, Kit, answer, json_text
+from refengine.testing.subject_worlds.kit import (
+    Data,
+    Kit,
+    answer,
+    fixed_world,
+    json_text,
+)
+from refengine.testing.subject_worlds.named_values import GraphWords
 from refengine.testing.subject_worlds.words import Words
 
 LOOPS: Final = 20
@@ -53,7 +59,7 @@ def inputs(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
         yield family, with_schemas(made, tools, calls=False)
     yield from _together(words)
     yield from _decomposed(words)
-    yield EQUAL_IDS, _equal_ids(words)
+    yield EQUAL_IDS, fixed_world(EQUAL_IDS, name=words.some_names)
     if more.counts:
         yield from _counted(words)
 
@@ -91,21 +97,6 @@ def _together(words: Words) -> Iterator[tuple[str, Data]]:
             runs.append({"input": [f"user:{encoded(text)}"], "streaming": at % 4 == 3})
         agent: Data = {"tools": [{"name": name, "result": "<args>"}]}
         yield "together", {"agent": agent, "model_script": script, "runs": runs}
-
-
-def _equal_ids(words: Words) -> Data:
-    """Return a world in which two sessions have calls of one id.
-
-    Who remembers something by the id of a call takes one for the other.
-    """
-    name = words.some_names[0]
-    script: list[object] = []
-    for text in ("a", "b", "c"):
-        call = ToolCall("same", name, json_text({"q": text}))
-        script += [answer("", [call]), f"assistant:{text}"]
-    runs = [{"input": [f"user:{text}"]} for text in ("a", "b", "c")]
-    agent: Data = {"tools": [{"name": name, "result": "<args>"}]}
-    return {"agent": agent, "model_script": script, "runs": runs}
 
 
 def _decomposed(words: Words) -> Iterator[tuple[str, Data]]:
@@ -212,3 +203,60 @@ def _asking(script: Sequence[object], agent: Data) -> Data:
     """Return a world of two runs, the second of which asks once more."""
     run = {"input": ["user:go"]}
     return {"agent": agent, "model_script": [*script, *script], "runs": [run, run]}
+
+
+# Calls of each tool with each number, or a text, under every name of the subject's. Who
+# asks a person about more than 100 reads a number out of the arguments of some tools.
+# Which name is the tool's and which the argument's is not told by the source, so each
+# call has all of them. Who hides a password looks for its key in what was given, and
+# may forget that it can stand further in.
+
+
+ARGUED: Final = 12
+AT_ONCE: Final = 6
+"""So many names and numbers are put together, in so many calls of one answer."""
+TURNS: Final = 8
+
+
+def argued(words: Words) -> Iterator[tuple[str, Data]]:
+    """Yield worlds in which calls hold the subject's numbers, and the ones after."""
+    names = words.names[:ARGUED]
+    largest = sorted(words.numbers, reverse=True)
+    numbers = [*dict.fromkeys(n + d for n in largest for d in (1, 0))][:ARGUED]
+    asked: list[str] = []
+    for at, number in enumerate(numbers):
+        given = json_text(dict.fromkeys(names, number))
+        for start in range(0, len(names), AT_ONCE):
+            some = names[start : start + AT_ONCE]
+            calls = [ToolCall(f"n{at}-{name}", name, given) for name in some]
+            asked.append(answer("", calls))
+    tools = [{"name": name, "result": "ok"} for name in names]
+    for start in range(0, len(asked), TURNS):
+        part = asked[start : start + TURNS]
+        script = [text for each in part for text in (each, "assistant:done")]
+        runs = [{"input": ["user:go"]} for _ in part]
+        agent: Data = {"tools": tools}
+        yield "arguments", {"agent": agent, "model_script": script, "runs": runs}
+
+
+def nested(words: Words) -> Iterator[tuple[str, Data]]:
+    """Yield a world in which the names are keys within objects, and within lists."""
+    names = words.names[:ARGUED]
+    if not names:
+        return
+    inner = {name: f"v{at}" for at, name in enumerate(names)}
+    given = [inner, {"a": inner}, {"a": [inner, "b"]}, {"a": {"b": [inner]}}]
+    calls = [ToolCall(f"d{at}", names[0], json_text(g)) for at, g in enumerate(given)]
+    script = [text for call in calls for text in (answer("", [call]), "assistant:done")]
+    agent: Data = {"tools": [{"name": names[0], "result": "<args>"}]}
+    runs = [{"input": ["user:go"]} for _ in calls]
+    yield "arguments", {"agent": agent, "model_script": script, "runs": runs}
+
+
+def alike(words: Words) -> Iterator[tuple[str, Data]]:
+    """Yield calls that say the same in other words: keys reordered, 1 and 1.0.
+
+    Who remembers a call by how it is written takes them for different ones.
+    """
+    for at, name in enumerate(words.some_names[:3]):
+        yield "alike", fixed_world("alike", name=[name], at=[str(at)])

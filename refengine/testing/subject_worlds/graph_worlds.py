@@ -20,10 +20,15 @@ from refengine.messages import Message, ToolCall
 from refengine.testing.notation import SURROGATE, parse_message, show_message
 from refengine.testing.own_tools import own
 from refengine.testing.scenario import Scenario
-from refengine.testing.subject_worlds.arguments import argued
-from refengine.testing.subject_worlds.graph_inputs import EQUAL_IDS, inputs
-from refengine.testing.subject_worlds.graph_source import GraphWords
-from refengine.testing.subject_worlds.kit import Data, Kit, answer, json_text
+from refengine.testing.subject_worlds.graph_inputs import EQUAL_IDS, argued, inputs
+from refengine.testing.subject_worlds.kit import (
+    Data,
+    Kit,
+    answer,
+    fixed_world,
+    json_text,
+)
+from refengine.testing.subject_worlds.named_values import GraphWords
 from refengine.testing.subject_worlds.turns import WordTurns
 from refengine.testing.subject_worlds.words import Dice, Words
 from refengine.testing.subject_worlds.worlds import (
@@ -122,7 +127,7 @@ def _own_tools(words: Words) -> Iterator[tuple[str, Data]]:
     for which in range(OWN_TOOLS):
         for start in range(0, len(values), TURNS):
             yield "own tools", _asked_of_own(which, values[start : start + TURNS])
-        yield "own tools", _misused(which)
+        yield "own tools", fixed_world("misused", own=[own(which)])
 
 
 def _asked_of_own(which: int, values: Sequence[tuple[object, object]]) -> Data:
@@ -137,27 +142,6 @@ def _asked_of_own(which: int, values: Sequence[tuple[object, object]]) -> Data:
         script += [*(answer("", each) for each in calls), f"assistant:done {at}"]
         turn = {"continues": True} if at % 2 else {}
         runs.append({"input": ["user:go"], "streaming": at % 4 > 1, **turn})
-    return {"agent": {}, "model_script": script, "runs": runs}
-
-
-def _misused(which: int) -> Data:
-    """Return a world in which an own tool is called with what it refuses, then rightly.
-
-    Each time once more with its keys in another order.
-    """
-    values: list[Data] = [
-        {"unfit": "missing"},
-        {"unfit": "type"},
-        {"string": "a", "integer": 1},
-        {"string": "a", "integer": 1, "reversed": True},
-        {"unfit": "other"},
-    ]
-    script: list[object] = []
-    for at, each in enumerate(values):
-        call = ToolCall(f"m{at}", own(which), json_text({"optional": True, **each}))
-        again = replace(call, id=f"n{at}")
-        script += [answer("", [call]), answer("", [again]), "assistant:done"]
-    runs = [{"input": ["user:go"], "streaming": at % 2 == 0} for at in range(5)]
     return {"agent": {}, "model_script": script, "runs": runs}
 
 

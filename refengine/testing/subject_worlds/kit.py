@@ -7,14 +7,17 @@ of 100 cost a fraction of what drawn scenarios cost.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from itertools import chain, count
 from typing import Any, Final, TypeAlias
 
 from refengine.messages import Message, ToolCall
 from refengine.testing.clock import Ids
+from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import (
     CALL_START,
     encoded,
@@ -44,6 +47,7 @@ UNUSUAL: Final = 6
 ADDED: Final = 4
 ADDED_TO: Final = 16
 """So many texts of its own, and numbers, may a subject have added up."""
+GAP: Final = re.compile(r"<(\w+):(\d+)>")
 FILLER: Final = "abcdefghij"
 
 
@@ -216,6 +220,38 @@ def fit(arguments: str) -> str:
     In JSON text it stands within a string, where an escape says the same.
     """
     return encoded(arguments.replace(")]", ")\\u005d"))
+
+
+def fixed_world(which: str, /, **gaps: Sequence[str]) -> Data:
+    """Return a world of ``fixed_worlds.json``, with these words in its gaps."""
+    made: Data = gaps_filled(_fixed()[which], gaps)
+    return made
+
+
+@cache
+def _fixed() -> Mapping[str, Data]:
+    folder = files("refengine.testing.subject_worlds")
+    text = folder.joinpath("fixed_worlds.json").read_text("utf-8")
+    found: Mapping[str, Data] = json.loads(text)
+    return found
+
+
+def gaps_filled(value: Any, some: Mapping[str, Sequence[str]]) -> Any:  # noqa: ANN401  # JSON
+    """Return a JSON value with words in its gaps, those of its keys too.
+
+    ``<name:0>`` is the first of the names; where there are fewer, they come again.
+    """
+    if isinstance(value, str):
+        return GAP.sub(lambda at: _word(some.get(at[1]), at), value)
+    if is_list(value):
+        return [gaps_filled(each, some) for each in value]
+    if is_mapping(value):
+        return {gaps_filled(k, some): gaps_filled(v, some) for k, v in value.items()}
+    return value
+
+
+def _word(words: Sequence[str] | None, gap: re.Match[str]) -> str:
+    return gap[0] if words is None else words[int(gap[2]) % len(words)]
 
 
 def lengths(words: Words, most: int) -> list[int]:

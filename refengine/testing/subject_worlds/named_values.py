@@ -1,16 +1,32 @@
-"""Values that a graph's source looks for by name: through which door, of which type.
+"""What a subject's source looks for by name: options, state keys, errors, steps.
 
 A caller gives such a value as ``config["configurable"]``, as the runtime's context, as
 metadata or as a key of the state. A source says which by what it looks in, also behind
-another name: ``ctx = runtime.context`` and then ``ctx.tenant``.
+another name: ``ctx = runtime.context`` and then ``ctx.tenant``. Agents of ADK are given
+theirs as the state that a session begins with.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 from typing import Final, TypeAlias
+
+from refengine.messages import Json
+from refengine.testing.subject_worlds.answers import replies_of
+from refengine.testing.subject_worlds.source import (
+    PythonSource,
+    constant_of,
+    lookup_of,
+    named,
+    python_sources,
+    text_of,
+)
 
 Value: TypeAlias = "str | int | float | bool | list[str] | dict[str, int]"
 
@@ -31,26 +47,10 @@ DOORS: Final[Mapping[str, str]] = MappingProxyType(
 SCHEMAS: Final = frozenset(("context_schema", "config_schema"))
 RESERVED: Final = frozenset(
     (
-        "callbacks",
-        "checkpoint_id",
-        "checkpoint_ns",
-        "configurable",
-        "get",
-        "is_last_step",
-        "items",
-        "jump_to",
-        "keys",
-        "llm_input_messages",
-        "max_concurrency",
-        "messages",
-        "metadata",
-        "model_dump",
-        "recursion_limit",
-        "remaining_steps",
-        "structured_response",
-        "tags",
-        "thread_id",
-        "values",
+        *("callbacks", "checkpoint_id", "checkpoint_ns", "configurable", "get"),
+        *("is_last_step", "items", "jump_to", "keys", "llm_input_messages"),
+        *("max_concurrency", "messages", "metadata", "model_dump", "recursion_limit"),
+        *("remaining_steps", "structured_response", "tags", "thread_id", "values"),
     )
 )
 """Names that the frameworks keep for themselves, and methods of what holds values."""
@@ -83,32 +83,21 @@ class NamedValues:
         self._aliases: dict[str, str] = {}
         self._constants: dict[str, str] = {}
 
-    def read(self, tree: ast.Module) -> None:
+    def read(self, source: PythonSource) -> None:
         """Take over what one source says."""
-        nodes = list(ast.walk(tree))
         self._aliases, self._constants = {}, {}
-        for node in nodes:
-            if isinstance(node, ast.Assign) and len(node.targets) == 1:
-                self._assigned(node.targets[0], node.value)
-            elif isinstance(node, ast.NamedExpr):
-                self._assigned(node.target, node.value)
-        for node in nodes:
+        for name, value in source.bound:
+            if isinstance(constant_of(value), str):
+                self._constants[name] = text_of(value)
+            if named(value) in {CONTEXT, CONFIGURABLE, METADATA}:
+                self._aliases[name] = named(value)
+        for node in source.nodes:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 self._typed(node.target.id, node.annotation)
-        for node in nodes:
+        for node in source.nodes:
             self._said(node)
             self._looked_up(node)
-        self._declared(nodes)
-
-    def _assigned(self, target: ast.expr, value: ast.expr) -> None:
-        """Remember another name of a holder, or the name that a constant holds."""
-        if not isinstance(target, ast.Name):
-            return
-        if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            self._constants[target.id] = value.value
-        holder = named(value)
-        if holder in {CONTEXT, CONFIGURABLE, METADATA}:
-            self._aliases[target.id] = holder
+        self._declared(source.nodes)
 
     def _declared(self, nodes: Iterable[ast.AST]) -> None:
         """Take over the fields of classes that are a graph's context."""
@@ -122,10 +111,10 @@ class NamedValues:
         }
         for name in used & set(classes):
             checked = not any(named(b) == "TypedDict" for b in classes[name].bases)
-            for field in classes[name].body:
-                if isinstance(field, ast.AnnAssign):
-                    required = checked and field.value is None
-                    self._field(field.target, CONTEXT, required=required)
+            for each in classes[name].body:
+                if isinstance(each, ast.AnnAssign):
+                    required = checked and each.value is None
+                    self._field(each.target, CONTEXT, required=required)
 
     def _field(self, target: ast.expr, door: str, *, required: bool) -> None:
         if isinstance(target, ast.Name):
@@ -150,27 +139,15 @@ class NamedValues:
         if isinstance(node, ast.Attribute):
             if self._door_of(node.value) == CONTEXT:
                 self._name(node.attr, CONTEXT, needed=True)
-        elif isinstance(node, ast.Subscript):
-            if not isinstance(node.ctx, ast.Store):
-                self._name(
-                    self._key(node.slice), self._door_of(node.value), needed=True
-                )
-        elif isinstance(node, ast.Call) and node.args:
-            self._asked(node)
-
-    def _asked(self, node: ast.Call) -> None:
-        """Take over ``holder.get("name", default)`` and ``getattr(holder, "name")``."""
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "get":
-            holder, key, rest = node.func.value, node.args[0], node.args[1:]
-        elif named(node.func) == "getattr" and len(node.args) > 1:
-            holder, key, rest = node.args[0], node.args[1], node.args[2:]
-        else:
             return
-        name = self._key(key)
-        self._name(name, self._door_of(holder), needed=False)
-        for default in rest[:1]:
+        found = lookup_of(node)
+        if found is None or found.how not in {"item", "get", "getattr"}:
+            return
+        name = self._key(found.key)
+        self._name(name, self._door_of(found.holder), needed=found.how == "item")
+        for default in found.defaults[:1]:
             self._value(default)
-            kind = type(getattr(default, "value", None)).__name__
+            kind = type(constant_of(default)).__name__
             if isinstance(name, str) and kind in BY_TYPE:
                 self.types.setdefault(name, kind)
 
@@ -198,7 +175,8 @@ class NamedValues:
             parts = getattr(annotation.slice, "elts", [annotation.slice])
             around = named(annotation.value)
             if around == "Literal":
-                self.choices[name] = tuple(_texts_in(parts))
+                texts = map(constant_of, parts)
+                self.choices[name] = tuple(t for t in texts if isinstance(t, str))
                 return
             if around in CONTAINERS and named(parts[-1]) in {"str", "int", "Any", ""}:
                 self.types[name] = "dict" if len(parts) > 1 else "list"
@@ -213,37 +191,281 @@ class NamedValues:
             self.types[name] = kind
 
     def _value(self, node: ast.expr | None) -> None:
-        value = node.value if isinstance(node, ast.Constant) else None
+        value = constant_of(node)
         if isinstance(value, str) and len(value) <= LONGEST:
             self.texts[value] = None
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             self.numbers[value] = None
 
 
-def _texts_in(parts: Iterable[ast.expr]) -> Iterator[str]:
-    for part in parts:
-        if isinstance(part, ast.Constant) and isinstance(part.value, str):
-            yield part.value
+# Graphs
+
+FACE: Final = "as_langchain"
+"""Who asks a world for this returns a graph."""
+OLDER_SCHEMA: Final = "config_schema"
+"""A graph's name for what is given as ``configurable``, which it keeps as a context."""
+COUNTS: Final = re.compile(r"remaining_steps|is_last_step")
+"""How a source reads the steps that a run may still take."""
+MOST: Final = 8
+"""So many names are looked up, and so many classes raised."""
+GENERAL: Final = frozenset(
+    (
+        "Exception",
+        "BaseException",
+        "ExceptionGroup",
+        "BaseExceptionGroup",
+        "NotImplementedError",  # by which the frameworks say that a way is missing
+        "UnicodeDecodeError",
+        "UnicodeEncodeError",
+        "UnicodeTranslateError",  # not made from a text
+        "StopIteration",
+        "StopAsyncIteration",  # end a generator, whoever raises them
+    )
+)
+"""Classes of errors that a scripted one is anyway, or cannot be."""
 
 
-def named(node: ast.expr) -> str:  # noqa: PLR0911  # a table: one return a kind
-    """Return the last name of what a value is taken from."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        return str(node.slice.value)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        # config.get("configurable", {}).get(…), or runtime.context.copy()
-        first = node.args[0] if node.args else None
-        if isinstance(first, ast.Constant):
-            return str(first.value)
-        return named(node.func.value) if node.func.attr == "copy" else ""
-    if isinstance(node, ast.Call) and node.args:  # dict(runtime.context), cast(…, x)
-        return named(node.args[-1])
-    if isinstance(node, ast.BoolOp):  # (runtime.context or {}).get(…)
-        return named(node.values[0])
-    if isinstance(node, ast.IfExp):  # runtime.context if runtime else {}
-        return named(node.body)
-    return ""
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A value that runs are given by name.
+
+    One that is ``needed`` is taken without asking whether it is there. One that is
+    ``of_context`` a caller of OLD gives as context, and in no other way.
+    """
+
+    name: str
+    values: tuple[Value, ...] = ("a",)
+    needed: bool = False
+    of_context: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GraphWords:
+    """Options of runs, names of errors, whether a source counts steps, and answers.
+
+    ``replies`` are what a caller of OLD answers to what it asks, each with its kind.
+    ``adk`` says that it is agents of ADK, whose options are the state that a session
+    begins with, and ``agents`` are their names.
+    """
+
+    options: tuple[Option, ...] = ()
+    errors: tuple[str, ...] = ()
+    counts: bool = False
+    replies: tuple[tuple[str, Json], ...] = ()
+    agents: tuple[str, ...] = ()
+    adk: bool = False
+
+
+def is_graph_source(source: str) -> bool:
+    """Tell whether a subject's source builds a graph."""
+    return FACE in source
+
+
+def graph_words(sources: Iterable[str], old: Iterable[str] = ()) -> GraphWords:
+    """Return the words of these sources; one that does not parse has none.
+
+    ``old`` are those of them that are OLD's: how its callers give values.
+    """
+    texts, before = list(sources), list(old)
+    found, read = NamedValues(), python_sources(texts)
+    for each in read:
+        found.read(each)
+    doors = doors_of(tuple(before))
+    alone = {name for name, some in doors.items() if some == frozenset((CONTEXT,))}
+    options = tuple(_options(found, alone))[:MOST]
+    counts = any(COUNTS.search(text) is not None for text in texts)
+    replies = replies_of(before, texts)
+    return GraphWords(options, errors_of(read), counts, replies)
+
+
+@cache
+def doors_of(sources: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
+    """Return through which doors a side's sources look for each name.
+
+    A graph with a ``config_schema`` is given its fields as ``configurable``, too.
+    """
+    found = NamedValues()
+    for each in python_sources(sources):
+        found.read(each)
+    older = any(OLDER_SCHEMA in text for text in sources)
+    more = {CONFIGURABLE, CONTEXT} if older else set[str]()
+    return {name: frozenset(some | more) for name, some in found.doors.items()}
+
+
+def _options(found: NamedValues, alone: Iterable[str]) -> Iterator[Option]:
+    """Yield the options; a key of the state has a plain type, or it is the subject's.
+
+    What a subject gathers in its state, such as a list of what was said, is not a value
+    that a caller gives.
+    """
+    texts = tuple(found.texts)[:12]
+    for name, doors in found.doors.items():
+        kind = found.types.get(name)
+        plain = name in found.choices or kind not in {None, "list", "dict"}
+        if doors == {STATE} and not plain:
+            continue
+        values = found.choices.get(name) or _values(kind, found) or texts
+        yield Option(name, values, found.needed[name], name in alone)
+
+
+def _values(kind: str | None, found: NamedValues) -> tuple[Value, ...]:
+    """Return values of a type: of numbers those that are compared with, and near."""
+    if kind not in {"int", "float"}:
+        return BY_TYPE.get(kind or "", ())
+    near: list[Value] = list(BY_TYPE[kind])
+    for number in list(found.numbers)[:MOST]:
+        if kind == "float" or number == int(number):
+            near += [number, number - 1, number + 1]
+    return tuple(dict.fromkeys(near))
+
+
+def errors_of(sources: Iterable[PythonSource]) -> tuple[str, ...]:
+    """Return the classes of errors that sources name, the first ones."""
+    names = (n.id for each in sources for n in each.nodes if isinstance(n, ast.Name))
+    return tuple(dict.fromkeys(filter(_is_error, names)))[:MOST]
+
+
+def _is_error(name: str) -> bool:
+    kind: object = getattr(builtins, name, None)
+    is_error = isinstance(kind, type) and issubclass(kind, Exception)
+    return is_error and name not in GENERAL
+
+
+# Agents of ADK
+
+FACES: Final = ("as_adk", "as_flow")
+"""Who asks a world for one of these returns agents of ADK, or of our Flow dialect."""
+AGENT: Final = "Agent"
+"""How the names of classes of agents end."""
+KEPT: Final = frozenset(("app", "user"))
+"""Scopes that a key of the state may name, and that a caller may give."""
+RECKONING: Final = (ast.Sub, ast.Mult, ast.Div, ast.FloorDiv)
+"""Operators whose operands are numbers; a sum may be one of texts, a rest a format.
+
+A text may be repeated as well, but hardly one that a session keeps.
+"""
+NEAR: Final = 4
+"""So many numbers of a source are values of a key that is counted in, with those next
+to them."""
+
+
+def is_adk_source(source: str) -> bool:
+    """Tell whether a subject's source builds agents of ADK, or of our Flow dialect."""
+    return any(face in source for face in FACES)
+
+
+def adk_words(sources: Iterable[str]) -> GraphWords:
+    """Return the words of these sources; one that does not parse has none."""
+    found, read = _StateKeys(), python_sources(sources)
+    for each in read:
+        found.read(each)
+    options = tuple(found.options())[:MOST]
+    agents = tuple(dict.fromkeys(_agents(read)))[:MOST]
+    return GraphWords(options, errors_of(read), agents=agents, adk=True)
+
+
+def _agents(sources: Iterable[PythonSource]) -> Iterator[str]:
+    """Yield the names that agents are given, where they are written down."""
+    for node in (node for each in sources for node in each.nodes):
+        if isinstance(node, ast.Call) and named(node.func).endswith(AGENT):
+            for keyword in node.keywords:
+                text = constant_of(keyword.value)
+                if keyword.arg == "name" and isinstance(text, str):
+                    yield text
+
+
+def is_given(key: str) -> bool:
+    """Tell whether a key of a state is one that a caller may give."""
+    scope, colon, _ = key.partition(":")
+    return bool(key) and (not colon or scope in KEPT)
+
+
+@dataclass(slots=True)
+class _StateKeys:
+    """Gathers the keys of a state that are looked for, and values for them."""
+
+    kinds: dict[str, str] = field(default_factory=dict[str, str])
+    numbers: dict[int, None] = field(default_factory=dict[int, None])
+    texts: dict[str, None] = field(default_factory=dict[str, None])
+    assigned: dict[str, ast.expr] = field(default_factory=dict[str, ast.expr])
+
+    def read(self, source: PythonSource) -> None:
+        """Take over what one source says."""
+        self.assigned.update(source.assigned)
+        for node in source.nodes:
+            self._compared(node)
+            self._looked_up(node)
+        held = {n: key for n, value in source.bound if (key := self._asked_for(value))}
+        for node in source.nodes:
+            self._reckoned(node, held)
+
+    def options(self) -> Iterator[Option]:
+        """Yield a value that sessions begin with, for each key."""
+        for key, kind in self.kinds.items():
+            yield Option(key, self._values(kind))
+
+    def _values(self, kind: str) -> tuple[Value, ...]:
+        if kind in {"int", "float"}:
+            near = [n + d for n in [*self.numbers][:NEAR] for d in (-1, 0, 1)]
+            return tuple(dict.fromkeys([*near, 0, 1]))
+        if kind in BY_TYPE:
+            return BY_TYPE[kind]
+        return (*([*self.texts][:MOST] or ["a"]), "", 1)
+
+    def _compared(self, node: ast.AST) -> None:
+        if not isinstance(node, ast.Compare):
+            return
+        for value in map(constant_of, (node.left, *node.comparators)):
+            if type(value) is int:
+                self.numbers[value] = None
+            elif isinstance(value, str):
+                self.texts[value] = None
+
+    def _looked_up(self, node: ast.AST) -> None:
+        found = lookup_of(node)
+        if found is None or found.how not in {"item", "get", "setdefault", "in"}:
+            return
+        key = self._key_of(found.holder, found.key)
+        if key is None:
+            return
+        self.kinds.setdefault(key, "")
+        for default in found.defaults:
+            kind = type(constant_of(default)).__name__
+            kind = "list" if isinstance(default, ast.List) else kind
+            kind = "dict" if isinstance(default, ast.Dict) else kind
+            if kind in BY_TYPE:
+                self.kinds[key] = kind
+
+    def _asked_for(self, value: ast.expr) -> str | None:
+        """Return the key whose value an expression is."""
+        found = lookup_of(value)
+        if found is None or found.how in {"getattr", "in"}:
+            return None
+        return self._key_of(found.holder, found.key)
+
+    def _reckoned(self, node: ast.AST, held: Mapping[str, str]) -> None:
+        """Take a key for a number, if its value is reckoned with as one.
+
+        Without this, a session began with a text where the source subtracts: all that
+        such a world shows is how a framework tells of a ``TypeError``.
+        """
+        if isinstance(node, ast.BinOp) and isinstance(node.op, RECKONING):
+            operands = (node.left, node.right)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.op, RECKONING):
+            operands = (node.target, node.value)
+        else:
+            return
+        for each in operands:
+            name = each.id if isinstance(each, ast.Name) else ""
+            key = held.get(name) or self._asked_for(each)
+            if key is not None and not self.kinds.get(key):
+                self.kinds[key] = "float"
+
+    def _key_of(self, holder: ast.expr, node: ast.expr) -> str | None:
+        """Return the key of a state, if a caller may give its value."""
+        if named(holder) != "state":
+            return None
+        if isinstance(node, ast.Name):
+            node = self.assigned.get(node.id, node)
+        key = text_of(node)
+        return key if is_given(key) else None

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, cast
 
 from refengine.messages import ToolCall
@@ -77,15 +78,6 @@ def _user(world: Data, change: Callable[[str], str], role: str = "user") -> Data
     return None
 
 
-def _user_text(world: Data, amount: float) -> Data | None:
-    return _user(_short(world, amount), lambda text: padded(text, int(amount)))
-
-
-def _user_words(world: Data, amount: float) -> Data | None:
-    made = _short(world, 2 * amount)
-    return _user(made, lambda text: worded(text, int(amount)))
-
-
 def _user_number(world: Data, amount: float) -> Data | None:
     return _user(world, lambda text: numbered(text, amount))
 
@@ -98,33 +90,19 @@ def numbered(text: str, amount: float) -> str:
     return f"{text} {shown}"
 
 
-def _history(world: Data, amount: float) -> Data | None:
-    said = [f"{'assistant' if n % 2 else 'user'}:h{n}" for n in range(int(amount))]
-    return _before(world, said)
-
-
-def _system_messages(world: Data, amount: float) -> Data | None:
-    return _before(world, [f"system:s{n}" for n in range(int(amount))])
-
-
-def _users(world: Data, amount: float) -> Data | None:
-    return _before(world, [f"user:h{n}" for n in range(int(amount))])
-
-
 def _history_text(world: Data, amount: float) -> Data | None:
-    text = padded("h", int(amount))
-    made = _short(world, amount)
-    return _before(made, [f"user:{text}", "assistant:h1"])
+    said = [f"user:{padded('h', int(amount))}", "assistant:h1"]
+    return _before(_short(world, amount), said)
 
 
 def _history_calls(world: Data, amount: float) -> Data | None:
     """Put exchanges with calls into the history: of one tool, each with its result."""
-    name = _called(world)
-    if name is None:
+    found = _first_call(world)
+    if found is None:
         return None
     said: list[str] = ["user:h"]
     for at in range(int(amount)):
-        call = ToolCall(f"h{at}", name, json_text({"q": at}))
+        call = ToolCall(f"h{at}", found[1].name, json_text({"q": at}))
         said += [answer("", [call]), f"tool(h{at}):r{at}"]
     return _before(world, [*said, "assistant:h1"])
 
@@ -137,16 +115,15 @@ def _before(world: Data, said: Sequence[str]) -> Data | None:
     return world
 
 
-def _instruction_text(world: Data, amount: float) -> Data | None:
+def _user_says(world: Data, text: str) -> Data | None:
+    return _user(world, lambda _: text)
+
+
+def _instructed(world: Data, text: str) -> Data | None:
     if "agent" not in world:
         return None
-    made = _short(world, amount)
-    made["agent"]["instruction"] = padded("i", int(amount))
-    return made
-
-
-def _answer_text(world: Data, amount: float) -> Data | None:
-    return said_last(_short(world, amount), padded("a", int(amount)))
+    world["agent"]["instruction"] = encoded(text)
+    return world
 
 
 def said_last(world: Data, text: str) -> Data | None:
@@ -167,17 +144,16 @@ def _is_plain(entry: Entry) -> bool:
 # Tools
 
 
-def _result_text(world: Data, amount: float) -> Data | None:
-    return given_back(_short(world, amount), padded("r", int(amount)))
+def _by_turns(nth: int) -> str:
+    return f"{'assistant' if nth % 2 else 'user'}:h{nth}"
 
 
-def _result_words(world: Data, amount: float) -> Data | None:
-    return given_back(_short(world, 2 * amount), worded("r", int(amount)))
+def _in_words(count: int) -> str:
+    return worded("r", count)
 
 
-def _result_lines(world: Data, amount: float) -> Data | None:
-    lines = "\n".join(f"r{at}" for at in range(int(amount)))
-    return given_back(_short(world, 4 * amount), lines)
+def _lines(count: int) -> str:
+    return "\n".join(f"r{at}" for at in range(count))
 
 
 def _result_number(world: Data, amount: float) -> Data | None:
@@ -208,7 +184,7 @@ def _failing_tool(world: Data, amount: float) -> Data | None:
             {"op": "error", "text": "boom", "on_call": nth + 1}
             for nth in range(int(amount))
         ]
-    return _calls_in_row(world, amount + 1) if tools else None
+    return _repeated(world, amount + 1, _varied) if tools else None
 
 
 def _failing_model(world: Data, amount: float) -> Data | None:
@@ -218,15 +194,6 @@ def _failing_model(world: Data, amount: float) -> Data | None:
 
 
 # Calls
-
-
-def _called(world: Data) -> str | None:
-    """Return the name of the first tool that the script calls."""
-    for entry in world.get("model_script", []):
-        if isinstance(entry, str):
-            for call in parse_message(entry).tool_calls:
-                return call.name
-    return None
 
 
 def _first_call(world: Data) -> tuple[int, ToolCall] | None:
@@ -251,14 +218,6 @@ def _repeated(
     ]
     world["model_script"][at : at + 1] = row
     return world
-
-
-def _calls_in_row(world: Data, amount: float) -> Data | None:
-    return _repeated(world, amount, _varied)
-
-
-def _same_calls(world: Data, amount: float) -> Data | None:
-    return _repeated(world, amount, _reordered)
 
 
 def _calls_of_two(world: Data, amount: float) -> Data | None:
@@ -316,12 +275,7 @@ def _object(arguments: str) -> Data:
 
 
 def _argument_number(world: Data, amount: float) -> Data | None:
-    number = int(amount) if amount == int(amount) else amount
-    return argued(world, number)
-
-
-def _argument_text(world: Data, amount: float) -> Data | None:
-    return argued(_short(world, amount), padded("g", int(amount)))
+    return argued(world, int(amount) if amount == int(amount) else amount)
 
 
 def argued(world: Data, value: object) -> Data | None:
@@ -347,16 +301,9 @@ def argued(world: Data, value: object) -> Data | None:
 # Runs
 
 
-def _turns(world: Data, amount: float) -> Data | None:
-    return _runs(world, int(amount), continues=True)
-
-
-def _sessions(world: Data, amount: float) -> Data | None:
-    return _runs(world, int(amount), continues=False)
-
-
-def _runs(world: Data, count: int, *, continues: bool) -> Data | None:
+def _runs(world: Data, amount: float, *, continues: bool) -> Data | None:
     """Play the first run so often, each time with the same answers."""
+    count = int(amount)
     if not world["runs"] or not count:
         return None
     first = {k: v for k, v in world["runs"][0].items() if k != "continues"}
@@ -381,6 +328,37 @@ def _option(world: Data, amount: float) -> Data | None:
     return world if hit else None
 
 
+def _long(put: PutText, text: Callable[[int], str], characters: int = 1) -> Put:
+    """Return what puts a text there that is as long as the amount says.
+
+    ``characters`` are those of one of what is counted.
+    """
+
+    def putting(world: Data, amount: float) -> Data | None:
+        return put(_short(world, characters * amount), text(int(amount)))
+
+    return putting
+
+
+def _said_by_user(change: Callable[[str, int], str], characters: int = 1) -> Put:
+    """Return what makes what the user says as long as the amount says."""
+
+    def putting(world: Data, amount: float) -> Data | None:
+        made = _short(world, characters * amount)
+        return _user(made, lambda text: change(text, int(amount)))
+
+    return putting
+
+
+def _before_it(say: Callable[[int], str]) -> Put:
+    """Return what puts so many messages before what is said in the first run."""
+
+    def putting(world: Data, amount: float) -> Data | None:
+        return _before(world, [say(n) for n in range(int(amount))])
+
+    return putting
+
+
 def _short(world: Data, length: float) -> Data:
     """Leave the later runs out of a world with a long text."""
     if length > LONG:
@@ -389,45 +367,39 @@ def _short(world: Data, length: float) -> Data:
 
 
 SLOTS: Final = (
-    Slot("user text", _user_text, (16, 300), LARGEST),
-    Slot("messages", _history, (2, 6), 800),
-    Slot("calls in a row", _calls_in_row, (1, 3), 40),
-    Slot("turns", _turns, (1, 3), 40),
-    Slot("result text", _result_text, (16, 300), LARGEST),
+    Slot("user text", _said_by_user(padded), (16, 300), LARGEST),
+    Slot(
+        "messages",
+        _before_it(_by_turns),
+        (2, 6),
+        800,
+    ),
+    Slot("calls in a row", partial(_repeated, given=_varied), (1, 3), 40),
+    Slot("turns", partial(_runs, continues=True), (1, 3), 40),
+    Slot("result text", _long(given_back, partial(padded, "r")), (16, 300), LARGEST),
     Slot("argument number", _argument_number, (2, 7), 10**9),
-    Slot("sessions", _sessions, (1, 3), 40),
-    Slot("same calls", _same_calls, (1, 3), 40),
+    Slot("sessions", partial(_runs, continues=False), (1, 3), 40),
+    Slot("same calls", partial(_repeated, given=_reordered), (1, 3), 40),
     Slot("calls of two", _calls_of_two, (1, 3), 40),
-    Slot("user words", _user_words, (2, 9), LARGEST // 4),
+    Slot("user words", _said_by_user(worded, 2), (2, 9), LARGEST // 4),
     Slot("history text", _history_text, (16, 300), LARGEST),
     Slot("failing tool", _failing_tool, (1, 2), 12),
     Slot("failing model", _failing_model, (1, 2), 12),
     Slot("calls at once", _calls_at_once, (1, 3), 40),
-    Slot("answer text", _answer_text, (16, 300), LARGEST),
+    Slot("answer text", _long(said_last, partial(padded, "a")), (16, 300), LARGEST),
     Slot("result number", _result_number, (2, 7), 10**9),
     Slot("user number", _user_number, (2, 7), 10**9),
-    Slot("argument text", _argument_text, (4, 60), LARGEST),
-    Slot("instruction", _instruction_text, (16, 300), LARGEST),
+    Slot("argument text", _long(argued, partial(padded, "g")), (4, 60), LARGEST),
+    Slot("instruction", _long(_instructed, partial(padded, "i")), (16, 300), LARGEST),
     Slot("history calls", _history_calls, (1, 3), 100),
-    Slot("user messages", _users, (2, 5), 400),
-    Slot("system messages", _system_messages, (1, 3), 60),
-    Slot("result words", _result_words, (2, 9), LARGEST // 4),
-    Slot("result lines", _result_lines, (2, 9), LARGEST // 8),
+    Slot("user messages", _before_it(lambda n: f"user:h{n}"), (2, 5), 400),
+    Slot("system messages", _before_it(lambda n: f"system:s{n}"), (1, 3), 60),
+    Slot("result words", _long(given_back, _in_words, 2), (2, 9), LARGEST // 4),
+    Slot("result lines", _long(given_back, _lines, 4), (2, 9), LARGEST // 8),
     Slot("delay", _delay, (1_000, 3_000), 10**9),
     Slot("option", _option, (2, 7), 10**9),
 )
 """The places for amounts, those first that subjects count most often."""
-
-
-def _user_says(world: Data, text: str) -> Data | None:
-    return _user(world, lambda _: text)
-
-
-def _instructed(world: Data, text: str) -> Data | None:
-    if "agent" not in world:
-        return None
-    world["agent"]["instruction"] = encoded(text)
-    return world
 
 
 def _optional_text(world: Data, text: str) -> Data | None:

@@ -1,15 +1,19 @@
-"""What one source holds of words: read by ``ast``, nothing is imported."""
+"""One source in Python, parsed once: its words, and what names in it stand for.
+
+Whoever reads a subject's source reads this; nothing is imported.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from operator import add, mul, sub
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Final, Literal, NamedTuple, TypeVar
 
 from refengine.testing.subject_worlds.words import Pattern
 
@@ -19,36 +23,19 @@ LONGEST: Final = 1_000
 """Of a longer text the beginning is kept."""
 LARGEST: Final = 10**9
 RE_CALLS: Final = frozenset(
-    [
-        "compile",
-        "search",
-        "match",
-        "fullmatch",
-        "sub",
-        "subn",
-        "split",
-        "findall",
-        "finditer",
-    ]
+    (
+        *("compile", "search", "match", "fullmatch", "sub", "subn", "split"),
+        *("findall", "finditer"),
+    )
 )
 FLAGS: Final = {name: int(flag) for name, flag in re.RegexFlag.__members__.items()}
 METACHARACTER: Final = re.compile(r"[\\\[\](){}|*+?^$]")
 ESCAPE: Final = re.compile(r"\\[dDsSwWbBAZ.]")
 ASKED: Final = frozenset(
-    [
-        "startswith",
-        "endswith",
-        "find",
-        "count",
-        "index",
-        "replace",
-        "split",
-        "removeprefix",
-        "removesuffix",
-        "get",
-        "partition",
-        "strip",
-    ]
+    (
+        *("startswith", "endswith", "find", "count", "index", "replace", "split"),
+        *("removeprefix", "removesuffix", "get", "partition", "strip"),
+    )
 )
 """Methods of texts and dictionaries: what they are given is looked for."""
 LATER: Final = 2
@@ -66,30 +53,138 @@ class SourceWords:
     divides: bool = False
 
 
-def found_in(source: str) -> SourceWords:
-    """Return the words of a source; of one that does not parse, none."""
-    found = SourceWords()
+@dataclass(frozen=True)
+class PythonSource:
+    """A source and its tree, None of one that does not parse."""
+
+    text: str | bytes
+    tree: ast.Module | None
+
+    @cached_property
+    def nodes(self) -> Sequence[ast.AST]:
+        """All nodes of the tree, the outer ones first."""
+        return () if self.tree is None else tuple(ast.walk(self.tree))
+
+    @cached_property
+    def assigned(self) -> Mapping[str, ast.expr]:
+        """What names stand for, the last assignment of each."""
+        given: dict[str, ast.expr] = {}
+        for node in self.nodes:
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            if isinstance(node, ast.AnnAssign):
+                targets = [node.target]
+            if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+                names = [each.id for each in targets if isinstance(each, ast.Name)]
+                given.update(dict.fromkeys(names, node.value))
+        return given
+
+    @property
+    def bound(self) -> Iterator[tuple[str, ast.expr]]:
+        """Each name that is given a value alone, or within an expression, with it."""
+        for node in self.nodes:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    yield name, value
+                case ast.NamedExpr(target=ast.Name(id=name), value=value):
+                    yield name, value
+                case _:
+                    pass
+
+    @property
+    def imported(self) -> Iterator[ast.Import | ast.ImportFrom]:
+        """The imports, anywhere in it."""
+        imports = (ast.Import, ast.ImportFrom)
+        return (node for node in self.nodes if isinstance(node, imports))
+
+
+@lru_cache(maxsize=64)
+def python_source(text: str | bytes) -> PythonSource:
+    """Return a source with its tree, which is not to be changed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about the subject's own escapes
-            tree = ast.parse(source)
-            _Reader(found, re.split("\r\n|\r|\n", source), assigned(tree)).visit(tree)
+            return PythonSource(text, ast.parse(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return SourceWords()
+        return PythonSource(text, None)
+
+
+def python_sources(texts: Iterable[str]) -> list[PythonSource]:
+    """Return those of these sources that parse."""
+    return [each for each in map(python_source, texts) if each.tree is not None]
+
+
+class Lookup(NamedTuple):
+    """Where something is looked for by a key: in what, and what it is without it."""
+
+    how: Literal["item", "stored", "get", "setdefault", "getattr", "in"]
+    holder: ast.expr
+    key: ast.expr
+    defaults: Sequence[ast.expr] = ()
+
+
+def lookup_of(node: ast.AST) -> Lookup | None:
+    """Return how a node looks for a key, if it does."""
+    match node:
+        case ast.Subscript(value=holder, slice=key, ctx=ctx):
+            stores = isinstance(ctx, ast.Store)
+            return Lookup("stored" if stores else "item", holder, key)
+        case ast.Compare(left=key, ops=[ast.In(), *_], comparators=[holder, *_]):
+            return Lookup("in", holder, key)
+        case ast.Call(func=ast.Attribute(attr="get") as func, args=[key, *more]):
+            return Lookup("get", func.value, key, more)
+        case ast.Call(func=ast.Attribute(attr="setdefault") as func, args=[key, *more]):
+            return Lookup("setdefault", func.value, key, more)
+        case ast.Call(args=[holder, key, *more]) if named(node.func) == "getattr":
+            return Lookup("getattr", holder, key, more)
+        case _:
+            return None
+
+
+def constant_of(node: ast.AST | None) -> object:
+    """Return the value that is written there, None if there is none."""
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def text_of(node: ast.AST | None) -> str:
+    """Return the text that is written there, "" if there is none."""
+    value = constant_of(node)
+    return value if isinstance(value, str) else ""
+
+
+def named(node: ast.expr) -> str:  # noqa: PLR0911  # a table: one return a kind
+    """Return the last name of what a value is taken from."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return str(node.slice.value)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        # config.get("configurable", {}).get(…), or runtime.context.copy()
+        first = node.args[0] if node.args else None
+        if isinstance(first, ast.Constant):
+            return str(first.value)
+        return named(node.func.value) if node.func.attr == "copy" else ""
+    if isinstance(node, ast.Call) and node.args:  # dict(runtime.context), cast(…, x)
+        return named(node.args[-1])
+    if isinstance(node, ast.BoolOp):  # (runtime.context or {}).get(…)
+        return named(node.values[0])
+    if isinstance(node, ast.IfExp):  # runtime.context if runtime else {}
+        return named(node.body)
+    return ""
+
+
+def found_in(text: str) -> SourceWords:
+    """Return the words of a source; of one that does not parse, none."""
+    found = SourceWords()
+    source = python_source(text)
+    if source.tree is not None:
+        try:
+            reader = _Reader(found, re.split("\r\n|\r|\n", text), source.assigned)
+            reader.visit(source.tree)
+        except (ValueError, RecursionError, MemoryError):
+            return SourceWords()
     return found
-
-
-def assigned(tree: ast.Module) -> dict[str, ast.expr]:
-    """Return what names stand for, the last assignment of each."""
-    given: dict[str, ast.expr] = {}
-    for node in ast.walk(tree):
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        if isinstance(node, ast.AnnAssign):
-            targets = [node.target]
-        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-            names = [each.id for each in targets if isinstance(each, ast.Name)]
-            given.update(dict.fromkeys(names, node.value))
-    return given
 
 
 def _rank_of(node: ast.AST) -> int:
@@ -153,7 +248,7 @@ class _Reader(ast.NodeVisitor):
     """Collects words; ``_rank`` is that of where it is now."""
 
     def __init__(
-        self, found: SourceWords, lines: list[str], constants: dict[str, ast.expr]
+        self, found: SourceWords, lines: list[str], constants: Mapping[str, ast.expr]
     ) -> None:
         self._found = found
         self._lines = lines

@@ -1,0 +1,152 @@
+"""A verdict that holds: what its worlds did not notice is looked for, and joins them.
+
+    a verdict that holds → search → found worlds, judged → one verdict of both
+    → small changes of NEW → a search near the unnoticed ones → found worlds, judged
+    → the unnoticed ones once more, in those
+
+A search is not a judge: it only says which worlds are worth it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import Final
+
+from compat.migration.comparing import by_channel
+from compat.migration.differing import broken
+from compat.migration.judging import MigrationJudge, Terms
+from compat.migration.replies import SidePlayed
+from compat.migration.searching import FoundWorlds, SearchPlan, search
+from compat.migration.sessions import UNSTEADY
+from compat.migration.sharpness import Line, SharpnessMeter, SharpnessTerms
+from compat.migration.subject_runner import CheckOptions, SubjectRunner
+from compat.migration.words import Vocabulary
+from compat.verdicts.migration import Migration, Searched
+from compat.verdicts.relations import channels_of
+from refengine.testing.scenario import Scenario
+
+SHARE: Final = 4
+"""One of so many plays of a search is kept for what small changes leave unnoticed."""
+
+
+def further(  # noqa: PLR0913, PLR0917  # what is judged, by what, and where
+    judge: MigrationJudge[SubjectRunner],
+    new: SubjectRunner,
+    verdict: Migration,
+    terms: Terms,
+    how: CheckOptions,
+    said: Vocabulary,
+    first: Collection[Line] = (),
+) -> Migration:
+    """Return the verdict with what a search found; the same one if it may not search.
+
+    What diverges already, or cannot be compared, needs no search. Files and lines that
+    are ``first`` are looked at before others. Raises PlayError.
+    """
+    if not how.search_plays or verdict.noise or not verdict.sufficient:
+        return verdict
+    done = verdict.searched or Searched(0, 0)
+    found = _searched(judge, new, terms, how, said, first)
+    corpus = judge.corpus
+    if found.worlds:
+        # Each is played once more, as a user plays it: without probes.
+        worlds = (*corpus.worlds, *found.worlds)
+        judge.corpus = replace(corpus, worlds=worlds)
+        verdict = judge.judge(new, terms)
+    plays, joined = done.plays + found.plays, done.joined + len(found.worlds)
+    return replace(verdict, searched=Searched(plays, joined))
+
+
+def _searched(
+    judge: MigrationJudge[SubjectRunner],
+    new: SubjectRunner,
+    terms: Terms,
+    how: CheckOptions,
+    said: Vocabulary,
+    first: Collection[Line],
+) -> FoundWorlds:
+    masks = (*terms.masks, *judge.by_shape)
+    channels = channels_of(terms.required)
+
+    def differ(one: SidePlayed, other: SidePlayed) -> bool:
+        return bool(broken(by_channel(one), by_channel(other), channels, masks))
+
+    def fits(world: Scenario) -> bool:
+        return judge.corpus.unusual(world) is None and (
+            judge.corpus.fits is None or judge.corpus.fits(world)
+        )
+
+    plan = SearchPlan(
+        said.words,
+        said.graphs,
+        differ,
+        how.search_plays,
+        judge.corpus.seed,
+        first,
+        fits=fits,
+        progress=how.progress,
+        fit=said.fit,
+    )
+    worlds = [each.scenario for each in judge.corpus.worlds]
+    with closing(judge.old.watched()) as old, closing(new.watched()) as other:
+        return search(old, other, worlds, plan)
+
+
+def plays_before(how: CheckOptions) -> int:
+    """Return how many plays a search has before it is known what is unnoticed."""
+    kept = how.search_plays // SHARE if how.sharpness_plays else 0
+    return how.search_plays - kept
+
+
+def sharpened(
+    judge: MigrationJudge[SubjectRunner],
+    new: SubjectRunner,
+    verdict: Migration,
+    terms: Terms,
+    how: CheckOptions,
+    said: Vocabulary | None,
+) -> Migration:
+    """Return the verdict with its sharpness, or a divergence that was found by it.
+
+    A verdict that does not hold is returned as it is. Raises PlayError.
+    """
+    if not how.sharpness_plays or not holds(verdict):
+        return verdict
+    first = _ordinary(judge, terms)
+    shaped = replace(terms, by_door=judge.by_shape)
+    meter = SharpnessMeter(new, first, _terms(shaped, how, verdict), how.progress)
+    found = meter.measure(judge.old.files.files.values(), how.sharpness_plays)
+    near = [(each.file, each.line) for each in found.unnoticed if not each.reason]
+    verdict = replace(verdict, sharpness=found)
+    if said is None or not near:
+        return verdict
+    rest = replace(how, search_plays=how.search_plays - plays_before(how))
+    again = further(judge, new, verdict, terms, rest, said, near)
+    if not holds(again):
+        return again
+    more = _ordinary(judge, terms)[len(first) :]
+    if more:
+        found = meter.further(more, how.sharpness_plays - found.plays)
+    return replace(again, sharpness=found)
+
+
+def holds(verdict: Migration) -> bool:
+    """Tell whether there is a verdict whose sharpness can be asked for."""
+    spoiled = verdict.fault or verdict.noise or verdict.idle or verdict.broken
+    return verdict.sufficient and not spoiled
+
+
+def _ordinary(judge: MigrationJudge[SubjectRunner], terms: Terms) -> Sequence[Scenario]:
+    """Return the worlds that count; those that joined the corpus are the last."""
+    every = judge.corpus.worlds
+    counted = (each for each in every if terms.everywhere or each.unusual is None)
+    return [each.scenario for each in counted]
+
+
+def _terms(terms: Terms, how: CheckOptions, verdict: Migration) -> SharpnessTerms:
+    channels, masks = channels_of(terms.required), terms.masks
+    if verdict.of_graphs:
+        channels = tuple(each for each in channels if each not in UNSTEADY)
+    return SharpnessTerms(channels, masks, terms.marks, how.min_sharpness)
