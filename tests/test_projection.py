@@ -29,7 +29,7 @@ def differ(one, other, **given):
     projection = Projection.model_validate(given)
     [left] = projection.lanes_of(one).values()
     [right] = projection.lanes_of(other).values()
-    return lane_difference(*projection.sides(left, right))
+    return lane_difference(*projection.sides(left, right), projection.how)
 
 
 def told(*names):

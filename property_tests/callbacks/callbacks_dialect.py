@@ -50,7 +50,7 @@ CALLBACKS: Final = Dialect(
     play=play_callbacks,
     broken=_broken,
     strategy=_strategy,
-    reference=CallbacksV2,
+    reference=lambda profile, _: CallbacksV2(profile),
     words=words_of,
 )
 """What ``dialects.py`` names."""

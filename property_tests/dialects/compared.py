@@ -2,8 +2,9 @@
 
 The reference plays each world under the engine's profile, and its trace says what is
 right; a clause fails in a world where its projection of the engine's trace differs. Of
-several that differ, those fail whose difference stands first in the trace: what comes
-behind it may be its consequence, and is another world's to show.
+several that differ, those fail that do so first, in what the engine does upon the same
+thing that it was given: what comes behind that may be its consequence, and is another
+world's to show.
 """
 
 from __future__ import annotations
@@ -33,6 +34,13 @@ from refengine.testing.trace import Trace
 Words: TypeAlias = Callable[[Any], Iterable[str]]
 Lanes: TypeAlias = "Mapping[Key, Lane]"
 
+GIVEN: Final = frozenset(
+    (
+        *("run_start", "model_chunk", "model_response", "model_error"),
+        *("tool_chunk", "tool_end", "tool_error"),
+    )
+)
+"""What a world does; all else in a trace is what an engine does upon it."""
 KEPT: Final = 1000
 """So many worlds of the reference are kept: those of a matrix come again and again."""
 
@@ -72,7 +80,7 @@ def _decision(
     projection: Projection, key: Key, right: Lane | None, seen: Lane | None
 ) -> DialectDecision:
     one, other = projection.sides(right or Lane([], []), seen or Lane([], []))
-    found = None if right is seen else lane_difference(one, other)
+    found = None if right is seen else lane_difference(one, other, projection.how)
     names = zip(projection.lanes.split(), key, strict=True)
     lane = ", ".join(f"{name} {value}" for name, value in names if name != "run")
     claim = f"what the reference does{f' ({lane})' if lane else ''}"
@@ -84,20 +92,23 @@ def _decision(
 class Oracle:
     """Plays worlds on the reference of a dialect, each once.
 
-    ``play`` takes a scenario and a profile; ``words`` are those that a world's errors
-    are made of.
+    ``play`` takes a scenario, a profile and capabilities; ``words`` are those that a
+    world's errors are made of.
     """
 
-    def __init__(self, play: Callable[[Any, Any], Trace], words: Words) -> None:
+    def __init__(self, play: Callable[..., Trace], words: Words) -> None:
         self._play, self.words = play, words
         self._kept = lru_cache(KEPT)(self._right)
 
-    def right(self, scenario: BaseModel, profile: AnyProfile) -> RightTrace:
-        """Return what is right in a world under a profile."""
-        return self._kept(Asked(scenario, profile, scenario.model_dump_json()))
+    def right(
+        self, scenario: BaseModel, profile: AnyProfile, capabilities: frozenset[str]
+    ) -> RightTrace:
+        """Return what is right in a world, for a door under a profile."""
+        text = scenario.model_dump_json()
+        return self._kept(Asked(scenario, profile, capabilities, text))
 
     def _right(self, asked: Asked) -> RightTrace:
-        trace = self._play(asked.scenario, asked.profile)
+        trace = self._play(asked.scenario, asked.profile, asked.capabilities)
         entries = entries_of(trace, self.words(asked.scenario))
         return RightTrace(scenario_json(asked.scenario), entries)
 
@@ -108,6 +119,7 @@ class Asked:
 
     scenario: Any = field(compare=False)
     profile: AnyProfile
+    capabilities: frozenset[str]
     text: str
 
 
@@ -120,6 +132,10 @@ class RightTrace:
     _lanes: dict[str, Sequence[Lanes]] = field(
         default_factory=dict[str, "Sequence[Lanes]"]
     )
+
+    def given_before(self, place: int) -> int:
+        """Return how often the world had given the engine something before a place."""
+        return sum(each["kind"] in GIVEN for each in self.entries[:place])
 
     def lanes(self, clause: ComparedClause) -> Sequence[Lanes]:
         """Return a clause's projections, none where the world is not one of its own."""
@@ -135,32 +151,54 @@ def entries_of(trace: Trace, words: Iterable[str]) -> Sequence[Entry]:
 
     Of which class an error is, and how an engine puts it into words, is the engine's
     own business: of its text, those of the world's ``words`` that are in it are left.
+    So it is where an engine sends the text of an error that it told of to the model.
     """
-    known, written = tuple(words), dict[int, Json]()
-    found: list[Entry] = []
-    for each in trace:
-        data = cast("dict[str, Json]", each.canonical(written)["data"])
-        head = {"kind": each.kind, "run": each.run}
-        found.append({**_said(data, known), **head})
-    return found
+    written = dict[int, Json]()
+    rows = [cast("dict[str, Json]", each.canonical(written)["data"]) for each in trace]
+    spelling = Spelling(tuple(words), frozenset(_error_texts(rows)))
+    return [
+        {**cast("Entry", spelling.plain(row)), "kind": each.kind, "run": each.run}
+        for each, row in zip(trace, rows, strict=True)
+    ]
 
 
-def _said(value: Any, words: Sequence[str]) -> Any:  # noqa: ANN401  # JSON
+def _error_texts(value: object) -> Iterator[str]:
+    """Yield the texts that an engine told of errors instead of results."""
     if is_mapping(value):
-        row = dict(value)
-        if "class" in row and "text" in row:
-            row = {
-                key: each for key, each in row.items() if key not in ("class", "text")
-            }
-            row["says"] = [each for each in words if each in str(value["text"])]
-        return {key: _said(each, words) for key, each in row.items()}
-    if is_list(value):
-        return [_said(each, words) for each in value]
-    return value
+        if is_mapping(value.get("error")) and isinstance(value.get("text"), str):
+            yield value["text"]
+        for each in value.values():
+            yield from _error_texts(each)
+    elif is_list(value):
+        for each in value:
+            yield from _error_texts(each)
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """What errors of a world are made of, and how one engine spelled them."""
+
+    words: tuple[str, ...]
+    texts: frozenset[str]
+
+    def plain(self, value: Any) -> Any:  # noqa: ANN401  # JSON
+        """Return a value with the world's words alone in place of an engine's own."""
+        if isinstance(value, str):
+            return self._said(value) if value in self.texts else value
+        if is_mapping(value):
+            row = {key: self.plain(each) for key, each in value.items()}
+            if "class" in row and "text" in row:
+                del row["class"], row["text"]
+                row.update(self._said(str(value["text"])))
+            return row
+        return [self.plain(each) for each in value] if is_list(value) else value
+
+    def _said(self, text: str) -> dict[str, list[str]]:
+        return {"says": [each for each in self.words if each in text]}
 
 
 def first_of(
-    decisions: Mapping[str, Sequence[DialectDecision]],
+    decisions: Mapping[str, Sequence[DialectDecision]], right: RightTrace
 ) -> tuple[Mapping[str, DialectDecision], Sequence[str]]:
     """Return the clauses that fail in a world, and those that differ behind them."""
     failing = {
@@ -168,6 +206,7 @@ def first_of(
         for clause, all_ in decisions.items()
         if (each := [one for one in all_ if not one.holds])
     }
-    first = min((each.at for each in failing.values()), default=0)
-    behind = [clause for clause, each in failing.items() if each.at != first]
-    return {c: each for c, each in failing.items() if each.at == first}, behind
+    when = {clause: right.given_before(each.at) for clause, each in failing.items()}
+    first = min(when.values(), default=0)
+    behind = [clause for clause in failing if when[clause] != first]
+    return {c: each for c, each in failing.items() if when[c] == first}, behind

@@ -81,7 +81,7 @@ class WorldDecider:
         oracle = self._dialect.oracle
         if oracle is None or not clauses:
             return
-        right = oracle.right(played.scenario, played.profile)
+        right = oracle.right(played.scenario, played.profile, self._door.capabilities)
         seen = entries_of(played.trace, oracle.words(played.scenario))
         decisions = {x.clause: list(x.decisions(right, seen)) for x in clauses}
         found.decided = {
@@ -89,7 +89,7 @@ class WorldDecider:
             for clause, each in decisions.items()
             if each and (not only or clause in only)
         }
-        failing, behind = first_of(decisions)
+        failing, behind = first_of(decisions, right)
         found.behind = [each for each in behind if not only or each in only]
         for clause, decision in failing.items():
             if not only or clause in only:

@@ -156,9 +156,10 @@ class Dialect:
     ``folder`` is where its contract stands, beside this one. ``engine`` loads what a
     text names, under a profile (it raises LoadError); ``refuse`` raises CapabilityError
     for a scenario that an engine has no place for, and ``play`` plays one on it.
-    ``reference`` makes the engine that says what is right under a profile; ``words``
-    are what errors of a world are made of. What ``view`` makes of a trace is for checks
-    in code. ``broken`` and ``strategy`` import what only a matrix and an extra need.
+    ``reference`` makes the engine that says what is right under a profile, for one that
+    declares these capabilities; ``words`` are what errors of a world are made of. What
+    ``view`` makes of a trace is for checks in code. ``broken`` and ``strategy`` import
+    what only a matrix and an extra need.
     """
 
     name: str
@@ -172,7 +173,7 @@ class Dialect:
     play: Callable[[Any, Any], Trace]
     broken: Callable[[], Sequence[DialectMutant]]
     strategy: Callable[[], Any]
-    reference: Callable[[Any], Any] | None = None
+    reference: Callable[[Any, frozenset[str]], Any] | None = None
     words: Words = no_words
     in_code: Sequence[DialectCheck] = ()
     view: Callable[[PlayedDialect], Any] | None = None
@@ -195,9 +196,7 @@ class Dialect:
         made = self.reference
         if made is None:
             return None
-        return Oracle(
-            lambda world, profile: self.play(world, made(profile)), self.words
-        )
+        return Oracle(lambda world, *door: self.play(world, made(*door)), self.words)
 
     @cached_property
     def mutants(self) -> Sequence[DialectMutant]:

@@ -1,4 +1,5 @@
-"""The stream loop as it is judged: clauses, worlds, checks and mutants of family LOOP.
+"""The stream loop as it is judged: clauses and worlds of family LOOP, as data.
 
-contract.toml, cases.py → view.py reads a trace → checks/ decide → mutants/ prove them
+contract.toml says what of a trace has to be the reference's, in worlds of worlds.json;
+mutants/ are references with a fault, which show that each clause finds one.
 """

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
+from compat.dialects.stream_loop import LoopProfile
 from compat.engines.dialect_loading import load_dialect_engine
 from compat.engines.stream_loop.capabilities import LOOP_CAPABILITIES, refuse_loop
 from compat.engines.stream_loop.playing import play_loop
+from compat.engines.stream_loop.reference import StreamLoop, StreamLoopLinear
 from compat.engines.stream_loop.scenario import LoopScenario
-from property_tests.dialects.dialect import Dialect, DialectMutant
-from property_tests.stream_loop.cases import loop_worlds
-from property_tests.stream_loop.checks import LOOP_CHECKS
-from property_tests.stream_loop.view import loop_view_of
+from compat.engines.stream_loop.world import words_of
+from property_tests.dialects.dialect import Dialect, DialectMutant, worlds_in
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -31,14 +31,19 @@ def _strategy() -> SearchStrategy[LoopScenario]:
     return loop_worlds_drawn()
 
 
+def _reference(profile: LoopProfile, capabilities: frozenset[str]) -> StreamLoop:
+    """Return what is right: one round alone for a door that has no more."""
+    kind = StreamLoop if "loops" in capabilities else StreamLoopLinear
+    return kind(profile)
+
+
 STREAM_LOOP: Final = Dialect(
     name="stream-loop",
     family="LOOP",
     title="the stream-loop dialect",
     folder="stream_loop",
     scenario=LoopScenario,
-    in_code=LOOP_CHECKS,
-    fixed=loop_worlds,
+    fixed=cache(partial(worlds_in, "stream_loop", LoopScenario)),
     engine=partial(
         load_dialect_engine,
         method="process",
@@ -47,8 +52,9 @@ STREAM_LOOP: Final = Dialect(
     ),
     refuse=refuse_loop,
     play=play_loop,
-    view=loop_view_of,
     broken=_broken,
     strategy=_strategy,
+    reference=_reference,
+    words=words_of,
 )
 """What ``dialects.py`` names."""

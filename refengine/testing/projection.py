@@ -8,8 +8,9 @@ right.
 
 An entry of ``of`` is a kind of observation; in brackets what its values have to be
 (``=``, ``!=``, alternatives behind ``|``), then the values that are compared, and with
-``@lane=path`` which value says its lane. A path goes through keys and numbers of lists;
-with a question mark it tells whether there is anything. ``*`` is all of an observation.
+``@lane=path`` which value says its lane. A path goes through keys and numbers of lists,
+with ``*`` through all entries of one; with a question mark it tells whether there is
+anything.
 """
 
 from __future__ import annotations
@@ -28,18 +29,19 @@ from refengine.messages import Json
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.trace import difference
 
-How: TypeAlias = Literal["equal", "bag", "set", "order", "first"]
+How: TypeAlias = Literal["equal", "bag", "set", "order", "first", "last"]
 HOW: Final[Mapping[How, str]] = {
     "equal": "the same entries in the same order",
     "bag": "the same entries in any order",
     "set": "the same entries, in any order and however often",
     "order": "the same order of the entries that both have",
     "first": "the same first entry",
+    "last": "the same last entry",
 }
 """How lanes are compared, and what that means."""
 
-ROWS: Final = re.compile(r"(?P<kind>\w+|\*)(?:\[(?P<where>[^\]]*)\])?(?P<rest>.*)")
-ASKED: Final = re.compile(r"\s*(?P<path>[\w.?]+)(?:(?P<not>!?)=(?P<values>.*))?")
+ROWS: Final = re.compile(r"(?P<kind>\w+)(?:\[(?P<where>[^\]]*)\])?(?P<rest>.*)")
+ASKED: Final = re.compile(r"\s*(?P<path>[\w.?*-]+)(?:(?P<not>!?)=(?P<values>.*))?")
 NOTHING: Final = object()
 
 Entry: TypeAlias = "Mapping[str, Any]"
@@ -57,15 +59,16 @@ def value_at(entry: object, path: str) -> Any:  # noqa: ANN401  # a value of JSO
     """Return the value at a path, ``NOTHING`` if there is none; True or False for ?."""
     if path.endswith("?"):
         return value_at(entry, path[:-1]) not in (NOTHING, None)
-    found: Any = entry
-    for part in path.split("."):
-        if is_mapping(found):
-            found = found.get(part, NOTHING)
-        elif is_list(found) and part.isdigit() and int(part) < len(found):
-            found = found[int(part)]
-        else:
-            return NOTHING
-    return found
+    head, _, rest = path.partition(".")
+    if head == "*" and is_list(entry):
+        return [value_at(each, rest) for each in entry]
+    if is_mapping(entry):
+        found: Any = entry.get(head, NOTHING)
+    elif is_list(entry) and re.fullmatch(r"-?\d+", head):
+        found = entry[int(head)] if -len(entry) <= int(head) < len(entry) else NOTHING
+    else:
+        return NOTHING
+    return value_at(found, rest) if rest else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +126,20 @@ class EntryPattern:
 
     def takes(self, entry: Entry) -> bool:
         """Tell whether an entry is of these."""
-        of_kind = self.kind in ("*", entry["kind"])
-        return of_kind and all(each.holds(entry) for each in self.where)
+        if self.kind != entry["kind"]:
+            return False
+        return all(each.holds(entry) for each in self.where)
 
     def shown(self, entry: Entry) -> list[Json]:
         """Return what is compared of an entry; a path that leads nowhere is None."""
-        if self.show == ("*",):
-            return [{key: entry[key] for key in entry if key != "run"}]
-        found = (value_at(entry, each) for each in self.show)
-        return [None if each is NOTHING else each for each in found]
+        return [_plain(value_at(entry, each)) for each in self.show]
+
+
+def _plain(value: Any) -> Json:  # noqa: ANN401  # what ``value_at`` found
+    """Return a value as JSON, None for nothing."""
+    if is_list(value):
+        return [_plain(each) for each in value]
+    return None if value is NOTHING else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +160,10 @@ class Lane:
                 found.entries.append(entry)
                 found.places.append(place)
         return found
+
+    def beyond(self, other: Lane) -> Sequence[int]:
+        """Return the places of the entries that another lane does not have as often."""
+        return sorted(set(self.places).difference(self.among(other).places))
 
 
 class Projection(BaseModel):
@@ -224,6 +236,8 @@ class Projection(BaseModel):
             return Lane([entries[at] for at in order], [places[at] for at in order])
         if self.how == "first":
             return Lane(entries[:1], places[:1])
+        if self.how == "last":
+            return Lane(entries[-1:], places[-1:])
         return lane
 
 
@@ -255,7 +269,7 @@ class LaneDifference:
     at: int
 
 
-def lane_difference(left: Lane, right: Lane) -> LaneDifference | None:
+def lane_difference(left: Lane, right: Lane, how: How) -> LaneDifference | None:
     """Return how two sides of a lane differ first, None if they do not."""
     found = difference(left.entries, right.entries)
     if found is None:
@@ -263,7 +277,10 @@ def lane_difference(left: Lane, right: Lane) -> LaneDifference | None:
     path, one, other = found
     number = int(path[1:].partition("]")[0]) if path.startswith("[") else 0
     places = [each.places[number : number + 1] for each in (left, right)]
-    at = min((each[0] for each in places if each), default=0)
+    there = [each[0] for each in places if each]
+    if how in ("bag", "set"):  # which are sorted, so what is unlike stands anywhere
+        there = [*left.beyond(right), *right.beyond(left)]
+    at = max(there) if how == "last" else min(there, default=0)
     return LaneDifference(path, one, other, (*places[1], None)[0], at)
 
 

@@ -58,7 +58,8 @@ def words_of(scenario: CallbacksScenario) -> Iterator[str]:
     listeners = (*(each.name for each in scenario.clients), LISTENER)
     yield from (fault_of(who, each) for who in listeners for each in types)
     yield from (f"{each.name} fails" for each in scenario.middleware)
-    yield from (x.error for x in (*scenario.script, *scenario.tools) if x.error)
+    yield from (each.error for each in scenario.script if each.error)
+    yield from (each.error for each in scenario.tools if each.error)
     yield from types
 
 

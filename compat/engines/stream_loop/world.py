@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import fields
 from functools import partial
 from typing import Any, Final, cast
@@ -40,6 +40,22 @@ class ScriptedLoopError(Exception):
     """What a world was told to raise."""
 
 
+def words_of(scenario: LoopScenario) -> Iterator[str]:
+    """Yield what the errors of a world say, if it is not a tool's name as well."""
+    yield from map(fault_of, CALLBACKS)
+    names = {each.name for each in scenario.tools}
+    of_streams = [chunk.error for answer in scenario.script for chunk in answer]
+    of_tools = [one.error for tool in scenario.tools for one in tool.outcomes]
+    for each in (*of_streams, *of_tools):
+        if each and each not in names:
+            yield each
+
+
+def fault_of(callback: str) -> str:
+    """Return what a callback says that raises."""
+    return f"{callback} fails"
+
+
 class LoopWorld:
     """The model, the tools and the callbacks of one play of a scenario."""
 
@@ -65,7 +81,7 @@ class LoopWorld:
         spec = self.scenario.callbacks.get(name, HEARS)
         data: dict[str, object] = {"callback": name, "fact": seen_facts(name, facts)}
         if told[name] in spec.raises_on:
-            data["raises"] = text = f"{name} fails"
+            data["raises"] = text = fault_of(name)
             self.recorder.note_now("event", data)
             raise ScriptedLoopError(text)
         self.recorder.note_now("event", data)

@@ -111,7 +111,7 @@ PARTS: Final[tuple[DialectMutant, ...]] = (
     broken(
         "loop-arguments-mixed",
         "Pieces of arguments go to the call that began first.",
-        "LOOP-021 LOOP-053",
+        "LOOP-053",
         lambda: [step("parts.piece", _first_arguments)],
     ),
     broken(

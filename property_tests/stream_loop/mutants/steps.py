@@ -76,5 +76,4 @@ BROKEN: Final = BrokenReferences(
     steps=LOOP_STEPS,
 )
 broken = BROKEN.broken
-other_posture = BROKEN.other_posture
 step = BROKEN.step
