@@ -9,15 +9,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, settings
 
 from compat.adapters.flow import callbacks_to_plugins, changes_of
-from compat.adapters.flow.changes import CALLBACK_HOOKS
-from compat.adapters.flow.worlds import SMALLEST, outside
+from compat.adapters.flow.plugins import CALLBACK_HOOKS, ported
 from compat.dialects.flow import Plugin, flow_profile
 from compat.dialects.flow.profile import FLOW_PROFILES
-from compat.engines.flow.capabilities import FLOW_CAPABILITIES
+from compat.engines.flow.doors import FLOW_CAPABILITIES
 from compat.engines.flow.playing import play_flow
-from compat.engines.flow.ported import PortedDialect
 from compat.engines.flow.reference import DialectWorld, FlowDialect
 from refengine.testing import first_divergence
+from tests.flow_port_worlds import SMALLEST, outside
 from tools.flow_ports import main, port_worlds, porting_divergence, search
 
 SAFE, PY_1 = flow_profile("flow-safe"), flow_profile("adk-py-1")
@@ -43,7 +42,7 @@ def test_a_smallest_world_shows_what_a_port_by_hand_changes(cause) -> None:
 
     assert first_divergence(old, new) is not None
     # The port itself does not change it, but where no plugin can do otherwise.
-    again = play_flow(shown.world, PortedDialect(flow_profile(shown.profile)))
+    again = play_flow(shown.world, FlowDialect(shown.profile, ported))
     same = first_divergence(old, outside(again)) is None
     assert same == (cause not in {"error_class", "lost_state"})
 
@@ -75,7 +74,7 @@ class Built:
     def open(self, world):
         return DialectWorld(world, self.profile, self._port)
 
-    def _port(self, root, plugins):
+    def _port(self, root, profile, plugins):
         self.roots.append(root)
         return root, plugins
 
@@ -90,7 +89,7 @@ class WrongPort(Built):
     profile: object
     wrong: object
 
-    def _port(self, root, plugins):
+    def _port(self, root, profile, plugins):
         return self.wrong(root, plugins, self.profile)
 
 

@@ -21,11 +21,11 @@ from typing import Any, Final
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compat.adapters.flow.plugins import ported as in_a_plugin
 from compat.cli.on import ON, spread_on
 from compat.dialects.flow.profile import FLOW_PROFILES, FlowProfile, flow_profile
 from compat.engines.flow.doors import FlowEngine
 from compat.engines.flow.playing import play_flow
-from compat.engines.flow.ported import PortedDialect
 from compat.engines.flow.reference import FlowDialect
 from compat.engines.flow.scenario import FlowScenario
 from compat.spreading import UnitData
@@ -148,7 +148,7 @@ def porting_divergence(
 ) -> Divergence | None:
     """Return where the port does otherwise and does not tell; None if nowhere."""
     old = play_flow(world, FlowDialect(profile))
-    new = play_flow(world, ported or PortedDialect(profile))
+    new = play_flow(world, ported or FlowDialect(profile, in_a_plugin))
     if told(old, profile):
         return None
     return first_divergence(old, new)

@@ -25,8 +25,8 @@ from compat.drivers.connection import DriverProcess, Params, UnknownMethodError
 from compat.drivers.flow.contexts import RemoteFlowContext
 from compat.drivers.flow.failures import said_by_flow_engine
 from compat.drivers.held import Errors, Held
-from compat.engines.flow.performing import FlowToolContext
-from compat.engines.flow.plain_schemas import plain_schema
+from compat.engines.flow.observing import plain_schema
+from compat.engines.flow.operations import FlowContext
 from compat.engines.flow.world import SUBJECTS, FlowWorldTool, WorldModel
 
 OF_A_RUN: Final = frozenset(("on_user_message", "before_run", "on_event", "after_run"))
@@ -128,7 +128,7 @@ class FlowCalls:
 
     async def _tool_called(self, params: Params) -> object:
         tool: FlowWorldTool = self.held.get(params["tool"])
-        ctx = cast("FlowToolContext", self._context(params))
+        ctx = cast("FlowContext", self._context(params))
         result = await tool.run(ctx, params.get("args") or {})
         return {"result": plain(result)}
 
