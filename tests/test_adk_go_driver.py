@@ -8,9 +8,8 @@ import shutil
 import pytest
 
 from compat.dialects.flow.profile import flow_profile
-from compat.engines.flow.capabilities import FLOW_CAPABILITIES
 from compat.engines.flow.comparing import comparable_flow
-from compat.engines.flow.loading import load_flow_engine
+from compat.engines.flow.doors import FLOW_CAPABILITIES, load_flow_engine
 from compat.engines.flow.operations import CALLBACKS, OF_HOOK
 from compat.engines.flow.playing import play_flow
 from compat.engines.flow.reference import FlowDialect

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from compat.migration.corpus import OwnWorlds, make_corpus
-from refengine.testing.graphs.schemas import arguments_model
+from refengine.testing.graphs.tools import arguments_model
 from refengine.testing.notation import parse_message
 from refengine.testing.own_tools import filled
 from refengine.testing.subject_worlds.declared import (

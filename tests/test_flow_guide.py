@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.adapters.flow.changes import CALLBACK_HOOKS
-from compat.adapters.flow.worlds import SMALLEST
+from compat.adapters.flow.plugins import CALLBACK_HOOKS
 from compat.dialects.flow import (
     LlmAgent,
     LlmResponse,
@@ -16,6 +15,7 @@ from compat.dialects.flow import (
     text_content,
 )
 from compat.dialects.flow.profile import FLOW_PROFILES
+from tests.flow_port_worlds import SMALLEST
 from tests.flow_support import ScriptedModel, calls, run, runner_of, saying, tool
 from tests.test_docs import blocks, output_of
 

@@ -8,7 +8,7 @@ import pytest
 
 from compat.adapters import NotCarriedError
 from compat.adapters.flow import agent_to_config, engine_profile
-from compat.adapters.flow.changes import LLM_HOOKS
+from compat.adapters.flow.plugins import LLM_HOOKS
 from compat.dialects.flow import (
     Content,
     GenerateConfig,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from compat.engines.flow.loading import load_flow_engine
+from compat.engines.flow.doors import load_flow_engine
 from compat.engines.flow.playing import play_flow
 from compat.engines.flow.reference import FlowDialect
 from compat.engines.flow.scenario import FlowScenario

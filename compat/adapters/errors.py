@@ -14,8 +14,6 @@ AdapterError
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from refengine.errors import RefengineError, error
 
 
@@ -23,52 +21,52 @@ class AdapterError(RefengineError):
     """What every error of the adapters is."""
 
 
+@error
 class NoStructError(AdapterError, TypeError):
     """``adapt`` takes the list of struct middlewares, and nothing else."""
 
-    def __init__(self, position: int, got: object) -> None:
-        self.position = position
-        self.got = got
-        super().__init__(
-            f"middlewares[{position}] is {got!r} ({type(got).__name__}) and no"
-            " AgentMiddleware: put handlers into handlers= as they are"
-        )
+    position: int
+    got: object
+    says = (
+        "middlewares[{position}] is {got!r} ({got!t}) and no AgentMiddleware:"
+        " put handlers into handlers= as they are"
+    )
 
 
+@error
 class NoCapabilityError(AdapterError, TypeError):
     """The object has none of the capability methods of seed 000 P0.1."""
 
-    def __init__(self, name: str, hooks: Iterable[str]) -> None:
-        self.name = name
-        self.hooks = tuple(sorted(hooks))
-        super().__init__(
-            f"{name!r} has {', '.join(self.hooks)} and no capability method:"
-            " it is a handler already, so use it as it is"
-        )
+    name: str
+    hooks: tuple[str, ...]
+    says = (
+        "{name!r} has {hooks!j} and no capability method: it is a handler already,"
+        " so use it as it is"
+    )
 
 
+@error
 class NotCarriedError(AdapterError, TypeError):
     """A part of a handler for which the older interface has no place."""
 
-    def __init__(self, handler: str, part: str, target: str, remedy: str) -> None:
-        self.handler = handler
-        self.part = part
-        self.target = target
-        self.remedy = remedy
-        super().__init__(f"{part} of {handler!r} has no place in {target}: {remedy}")
+    handler: str
+    part: str
+    target: str
+    remedy: str
+    says = "{part} of {handler!r} has no place in {target}: {remedy}"
 
 
+@error
 class ChangedContextError(AdapterError):
     """A model hook returned another context, and a struct's hook returns nothing."""
 
-    def __init__(self, handler: str, hook: str) -> None:
-        self.handler = handler
-        self.hook = hook
-        super().__init__(
-            f"{hook} of {handler!r} returned another context, which a struct"
-            " middleware cannot hand on: keep the value with set_run_local(), or leave"
-            " this one in handlers="
-        )
+    handler: str
+    hook: str
+    says = (
+        "{hook} of {handler!r} returned another context, which a struct middleware"
+        " cannot hand on: keep the value with set_run_local(), or leave this one in"
+        " handlers="
+    )
 
 
 @error

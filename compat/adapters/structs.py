@@ -43,7 +43,7 @@ def handler_of(capability: object) -> HelperHandler:
     """
     name, found = hooks_of(capability, set())
     if CAPABILITY_HOOKS.isdisjoint(found):
-        raise NoCapabilityError(name, found)
+        raise NoCapabilityError(name, tuple(sorted(found)))
     return HelperHandler(name, **as_hooks(found))
 
 

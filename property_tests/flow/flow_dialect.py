@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel, JsonValue
 
-from compat.engines.flow.capabilities import refuse_flow
-from compat.engines.flow.loading import load_flow_engine
+from compat.engines.flow.doors import load_flow_engine, refuse_flow
 from compat.engines.flow.playing import play_flow
 from compat.engines.flow.scenario import FlowScenario
 from property_tests.dialects.dialect import Dialect, DialectMutant

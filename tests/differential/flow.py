@@ -10,11 +10,9 @@ from hypothesis.strategies import SearchStrategy
 
 from compat.dialects.flow.contents import CONFIRMATION
 from compat.engines.capabilities import CapabilityError
-from compat.engines.flow.capabilities import refuse_flow
 from compat.engines.flow.comparing import comparable_flow
-from compat.engines.flow.doors import FlowEngine
+from compat.engines.flow.doors import FlowEngine, load_flow_engine, refuse_flow
 from compat.engines.flow.generating import flow_worlds
-from compat.engines.flow.loading import load_flow_engine
 from compat.engines.flow.playing import play_flow
 from compat.engines.flow.scenario import FlowScenario
 from compat.engines.flow.themes import THEMES

@@ -12,17 +12,16 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from compat.adapters.flow import callbacks_to_plugins, changes_of
-from compat.adapters.flow.changes import CALLBACK_HOOKS
-from compat.adapters.flow.worlds import SMALLEST, outside
+from compat.adapters.flow.plugins import CALLBACK_HOOKS
+from compat.adapters.flow.plugins import ported as in_a_plugin
 from compat.dialects.flow import Plugin, flow_profile
 from compat.dialects.flow.profile import FLOW_PROFILES, FlowProfile
-from compat.engines.flow.capabilities import FLOW_CAPABILITIES
-from compat.engines.flow.doors import FlowEngine
+from compat.engines.flow.doors import FLOW_CAPABILITIES, FlowEngine
 from compat.engines.flow.playing import play_flow
-from compat.engines.flow.ported import PortedDialect
 from compat.engines.flow.reference import DialectWorld, FlowDialect
 from compat.engines.flow.scenario import FlowScenario
 from refengine.testing import Divergence, Trace, first_divergence
+from tests.flow_port_worlds import SMALLEST, outside
 from tests.properties.support import noted, searching
 
 SAFE, PY_1 = flow_profile("flow-safe"), flow_profile("adk-py-1")
@@ -137,7 +136,7 @@ def porting_divergence(
 ) -> Divergence | None:
     """Return where the port does otherwise and does not tell; None if nowhere."""
     old = play_flow(world, FlowDialect(profile))
-    new = play_flow(world, ported or PortedDialect(profile))
+    new = play_flow(world, ported or FlowDialect(profile, in_a_plugin))
     if told(old, profile):
         return None
     return first_divergence(old, new)
@@ -179,7 +178,7 @@ def test_a_smallest_world_shows_what_a_port_by_hand_changes(cause) -> None:
 
     assert first_divergence(old, new) is not None
     # The port itself does not change it, but where no plugin can do otherwise.
-    again = play_flow(shown.world, PortedDialect(flow_profile(shown.profile)))
+    again = play_flow(shown.world, FlowDialect(shown.profile, in_a_plugin))
     same = first_divergence(old, outside(again)) is None
     assert same == (cause not in {"error_class", "lost_state"})
 
@@ -211,7 +210,7 @@ class Built:
     def open(self, world):
         return DialectWorld(world, self.profile, self._port)
 
-    def _port(self, root, plugins):
+    def _port(self, root, profile, plugins):
         self.roots.append(root)
         return root, plugins
 
@@ -226,7 +225,7 @@ class WrongPort(Built):
     profile: object
     wrong: object
 
-    def _port(self, root, plugins):
+    def _port(self, root, profile, plugins):
         return self.wrong(root, plugins, self.profile)
 
 

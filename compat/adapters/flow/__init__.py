@@ -1,6 +1,5 @@
 """Extensions of the Flow dialect in other interfaces' places (dialects.md, FLOW)."""
 
-from compat.adapters.flow.changes import CallbackChange, CallbackPlace, changes_of
 from compat.adapters.flow.handlers import (
     EngineModel,
     EngineTool,
@@ -8,7 +7,13 @@ from compat.adapters.flow.handlers import (
     agent_to_config,
     engine_profile,
 )
-from compat.adapters.flow.plugins import PortedAgents, callbacks_to_plugins
+from compat.adapters.flow.plugins import (
+    CallbackChange,
+    CallbackPlace,
+    PortedAgents,
+    callbacks_to_plugins,
+    changes_of,
+)
 
 __all__ = [
     "CallbackChange",

@@ -12,9 +12,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Final, NoReturn, cast, final
 
 from compat.adapters.errors import NotCarriedError
-from compat.adapters.flow.changes import LLM_HOOKS
-from compat.dialects.flow import Actions, Content, LlmAgent, Part, Plugin, Tool
-from compat.dialects.flow.artifacts import ArtifactPlace
+from compat.adapters.flow.plugins import LLM_HOOKS
+from compat.dialects.flow import Actions, Content, LlmAgent, Plugin, Tool
 from compat.dialects.flow.contexts import Invocation, InvocationContext
 from compat.dialects.flow.events import Events
 from compat.dialects.flow.plugins import Plugins
@@ -135,22 +134,7 @@ class _NoArtifacts:
 
     refusals: Refusals
 
-    async def save(self, place: ArtifactPlace, name: str, part: Part) -> int:
-        del place, name, part
-        self.refusals.refuse("artifacts")
-
-    async def load(
-        self, place: ArtifactPlace, name: str, version: int | None = None
-    ) -> Part | None:
-        del place, name, version
-        self.refusals.refuse("artifacts")
-
-    async def names(self, place: ArtifactPlace) -> tuple[str, ...]:
-        del place
-        self.refusals.refuse("artifacts")
-
-    async def delete(self, place: ArtifactPlace, name: str) -> None:
-        del place, name
+    def __getattr__(self, name: str) -> NoReturn:
         self.refusals.refuse("artifacts")
 
 
@@ -193,7 +177,7 @@ def carried_run(
         id=f"e-{next(ids)}",
         session=session,
         session_service=InMemorySessionService(),
-        artifact_service=_NoArtifacts(refusals),
+        artifact_service=cast("Any", _NoArtifacts(refusals)),
         plugins=Plugins(plugins, wraps=profile.plugin_errors == "wrapped"),
         tree=AgentTree(agent),
         profile=profile,

@@ -18,7 +18,6 @@ from compat.adapters.flow.carried import (
     carried_run,
     refuse_parts,
 )
-from compat.adapters.flow.changes import LLM_HOOKS
 from compat.adapters.flow.converting import (
     answer_of,
     call_of,
@@ -33,6 +32,7 @@ from compat.adapters.flow.converting import (
     text_of,
     value_of,
 )
+from compat.adapters.flow.plugins import LLM_HOOKS
 from compat.dialects.flow import (
     Content,
     Event,

@@ -98,7 +98,7 @@ class DialectStack:
         self._world = world
         self._runner = runner_of(got)
         self._service = StateOfMessages(self._runner.session_service)
-        self._runner.session_service = self._service
+        self._runner.session_service = cast("SessionService", self._service)
         self._watch = FlowWatch(world)
         self._watch.dress(self._runner)
         self._models = [*self._checked(got)]
@@ -165,7 +165,9 @@ class DialectStack:
         await self._runner.close()
 
     async def _session(self, session: str) -> Session | None:
-        return await self._service.get(self._runner.app, USER, session)
+        found: Session | None
+        found = await self._service.get(self._runner.app, USER, session)
+        return found
 
     async def _artifacts(self, session: str) -> dict[str, Json]:
         service = self._runner.artifact_service
@@ -192,27 +194,8 @@ class StateOfMessages:
         self.coming: dict[str, Json] = {}
         """what the next event of the user brings"""
 
-    async def create(
-        self,
-        app: str,
-        user_id: str,
-        session_id: str | None = None,
-        state: Mapping[str, object] | None = None,
-    ) -> Session:
-        """Make a session."""
-        return await self._inner.create(app, user_id, session_id, state)
-
-    async def get(self, app: str, user_id: str, session_id: str) -> Session | None:
-        """Return a copy of the session."""
-        return await self._inner.get(app, user_id, session_id)
-
-    async def list(self, app: str, user_id: str) -> tuple[str, ...]:
-        """Return the ids of the user's sessions."""
-        return await self._inner.list(app, user_id)
-
-    async def delete(self, app: str, user_id: str, session_id: str) -> None:
-        """Forget the session."""
-        await self._inner.delete(app, user_id, session_id)
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # all else is the service's own
+        return getattr(self._inner, name)
 
     async def append(self, session: Session, event: Event) -> Event:
         """Keep the event, with the state that comes with a message."""

@@ -22,8 +22,8 @@ from compat.drivers.agents import DriverAgent
 from compat.drivers.connection import DriverProcess, Params
 from compat.drivers.flow.contexts import RemoteFlowContext
 from compat.drivers.saying import EngineFailedError
-from compat.engines.flow.performing import FlowToolContext
-from compat.engines.flow.plain_schemas import plain_schema
+from compat.engines.flow.observing import plain_schema
+from compat.engines.flow.operations import FlowContext
 from compat.engines.flow.world import SUBJECTS, FlowWorldTool, WorldModel
 
 OF_A_RUN: Final = frozenset(("on_user_message", "before_run", "on_event", "after_run"))
@@ -113,7 +113,7 @@ class FlowCalls(DriverAgent):
 
     async def _tool_called(self, params: Params) -> object:
         tool: FlowWorldTool = self.held.get(params["tool"])
-        ctx = cast("FlowToolContext", self._context(params))
+        ctx = cast("FlowContext", self._context(params))
         result = await tool.run(ctx, params.get("args") or {})
         return {"result": plain(result)}
 

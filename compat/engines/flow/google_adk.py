@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from compat.dialects.flow.profile import FlowProfile, flow_profile
 from compat.engines.capabilities import MissingExtraError, needs
-from compat.engines.flow.capabilities import FLOW_CAPABILITIES
+from compat.engines.flow.doors import FLOW_CAPABILITIES
 from compat.engines.flow.world import FlowWorld
 
 CONFIRMED: Final = ("2.13.0",)

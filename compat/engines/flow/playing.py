@@ -19,8 +19,7 @@ from compat.dialects.flow.content import Content, FunctionResponse, Part
 from compat.dialects.flow.contents import CONFIRMATION
 from compat.dialects.flow.events import Event, Events
 from compat.dialects.flow.runner import error_code
-from compat.engines.flow.capabilities import refuse_flow
-from compat.engines.flow.doors import FlowEngine, FlowRunner, OpenedWorld
+from compat.engines.flow.doors import FlowEngine, FlowRunner, OpenedWorld, refuse_flow
 from compat.engines.flow.observing import seen, seen_error
 from compat.engines.flow.scenario import (
     ALL,

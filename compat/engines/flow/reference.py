@@ -30,15 +30,16 @@ from compat.dialects.flow.runner import Runner
 from compat.dialects.flow.sessions import InMemorySessionService
 from compat.dialects.flow.tools import Tool
 from compat.dialects.flow.tree import Agent
-from compat.engines.flow.capabilities import FLOW_CAPABILITIES
-from compat.engines.flow.doors import KeptSession
+from compat.engines.flow.doors import FLOW_CAPABILITIES, KeptSession
 from compat.engines.flow.scenario import FlowAgentSpec
 from compat.engines.flow.world import FlowHook, FlowWorld, FlowWorldTool, WorldModel
 from refengine.messages import Json
 
 APP: Final = "app"
 
-Port: TypeAlias = Callable[[Agent, Sequence[Plugin]], tuple[Agent, Sequence[Plugin]]]
+Port: TypeAlias = Callable[
+    [Agent, FlowProfile, Sequence[Plugin]], tuple[Agent, Sequence[Plugin]]
+]
 """Puts agents and plugins into the place of others that do the same."""
 
 
@@ -49,13 +50,19 @@ class FlowDialect:
     version = ""
     capabilities = frozenset(FLOW_CAPABILITIES) - {"edited_response"}
 
-    def __init__(self, profile: FlowProfile | str = "flow-safe") -> None:
-        """Play under a profile; raises UnknownProfileError for a name that is none."""
+    def __init__(
+        self, profile: FlowProfile | str = "flow-safe", port: Port | None = None
+    ) -> None:
+        """Play under a profile, what ``port`` makes of each world if it is given.
+
+        Raises UnknownProfileError for a name that is none.
+        """
         self.profile = flow_profile(profile) if isinstance(profile, str) else profile
+        self._port = port
 
     def open(self, world: FlowWorld) -> DialectWorld:
         """Open a world over services in memory."""
-        return DialectWorld(world, self.profile)
+        return DialectWorld(world, self.profile, self._port)
 
 
 class DialectWorld:
@@ -87,7 +94,9 @@ class DialectWorld:
         keeps = world.scenario.artifact_service
         root = self._agent(world.scenario.agent)
         given = [Plugin(name=x.name, **x.hooks) for x in world.plugins()]
-        agent, plugins = self._port(root, given) if self._port else (root, given)
+        agent, plugins = (
+            self._port(root, self._profile, given) if self._port else (root, given)
+        )
         return Runner(
             agent,
             app=APP,

@@ -24,7 +24,7 @@ from typing import Any, Final, Literal, TypeAlias
 from compat.dialects.flow.content import Content, Part
 from compat.dialects.flow.model import LlmRequest, LlmResponse
 from compat.engines.flow.observing import FlowNotes, ScriptedFlowError, seen
-from compat.engines.flow.performing import FlowToolContext, Performance, perform
+from compat.engines.flow.operations import FlowContext, Performance, perform
 from compat.engines.flow.scenario import (
     Callback,
     FlowAgentSpec,
@@ -157,7 +157,7 @@ class FlowWorldTool:
     spec: FlowToolSpec
     notes: FlowNotes
 
-    async def run(self, ctx: FlowToolContext, args: dict[str, Any]) -> Any:  # noqa: ANN401  # any JSON value
+    async def run(self, ctx: FlowContext, args: dict[str, Any]) -> Any:  # noqa: ANN401  # any JSON value
         """Run one call of it; raises ScriptedFlowError where it is told to."""
         name, add = self.spec.name, self.notes.recorder.add
         number = self.notes.nth("tool", name)
@@ -173,9 +173,7 @@ class FlowWorldTool:
         add("tool_end", {**ran, "result": seen(result)}, ctx.call_id)
         return result
 
-    async def _result(
-        self, ctx: FlowToolContext, args: dict[str, Any], number: int
-    ) -> Any:  # noqa: ANN401  # any JSON value
+    async def _result(self, ctx: FlowContext, args: dict[str, Any], number: int) -> Any:  # noqa: ANN401  # any JSON value
         point, given = f"tool {self.spec.name}", {"args": args}
         call = Performance(point, "tool", ctx, given, number, self.notes)
         early = await perform(self.spec.do, call)

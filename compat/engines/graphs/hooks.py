@@ -20,8 +20,14 @@ from langgraph.graph.message import (  # pyright: ignore[reportMissingTypeStubs]
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from compat.engines.graphs.calls import parsed_arguments, passed_call, passing
-from compat.engines.graphs.frame import FRAME, Frame, FrameworkError
+from compat.engines.graphs.frame import (
+    FRAME,
+    Frame,
+    FrameworkError,
+    parsed_arguments,
+    passed_call,
+    passing,
+)
 from compat.engines.graphs.values import ours, theirs
 from refengine.agent import ChatModelAgentConfig
 from refengine.awaiting import settled

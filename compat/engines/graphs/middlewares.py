@@ -1,7 +1,7 @@
 """Our handlers as middlewares of LangChain: a class for just the hooks of each.
 
-``create_agent`` looks at the class to see which hooks there are, so each is made of
-the parts it needs.
+``create_agent`` looks at the class to see which hooks there are, so each is made with
+the methods it needs.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from refengine.messages import Message
 from refengine.model import ModelRequest
 
 State = Mapping[str, Any]
+Update = dict[str, Any] | None
 ModelHandler = Callable[[Any], Awaitable["ModelResponse[Any]"]]
 
 
@@ -59,8 +60,8 @@ class _Named(AgentMiddleware[Any, Any, Any]):
     ) -> None:
         super().__init__()
         self._name = name
-        self._hooks = hooks
-        self._config = config
+        self.hooks = hooks
+        self.config = config
         self.tools = list(tools)
 
     @property
@@ -68,67 +69,45 @@ class _Named(AgentMiddleware[Any, Any, Any]):
         return self._name
 
 
-class _BeforeAgent(_Named):
-    async def abefore_agent(
-        self,
-        state: State,
-        runtime: object,  # noqa: ARG002  # the framework passes it by name
-    ) -> None:
-        hook = self._hooks["before_agent"]
-        await act_before_agent(hook, self._config, state["messages"])
+# The framework passes state and runtime by name.
 
 
-class _BeforeModel(_Named):
-    async def abefore_model(
-        self,
-        state: State,
-        runtime: object,  # noqa: ARG002  # the framework passes it by name
-    ) -> dict[str, Any] | None:
-        return await rewrite(self._hooks["before_model_rewrite_history"], state)
+async def _before_agent(self: _Named, state: State, runtime: object) -> None:  # noqa: ARG001  # as above
+    await act_before_agent(self.hooks["before_agent"], self.config, state["messages"])
 
 
-class _AfterModel(_Named):
-    async def aafter_model(
-        self,
-        state: State,
-        runtime: object,  # noqa: ARG002  # the framework passes it by name
-    ) -> dict[str, Any] | None:
-        return await rewrite(self._hooks["after_model_rewrite_history"], state)
+async def _before_model(self: _Named, state: State, runtime: object) -> Update:  # noqa: ARG001  # as above
+    return await rewrite(self.hooks["before_model_rewrite_history"], state)
 
 
-class _AfterAgent(_Named):
-    async def aafter_agent(
-        self,
-        state: State,
-        runtime: object,  # noqa: ARG002  # the framework passes it by name
-    ) -> None:
-        await act_after_agent(self._hooks["after_agent"], state["messages"])
+async def _after_model(self: _Named, state: State, runtime: object) -> Update:  # noqa: ARG001  # as above
+    return await rewrite(self.hooks["after_model_rewrite_history"], state)
 
 
-class _WrapModel(_Named):
-    async def awrap_model_call(
-        self, request: TheirRequest[Any], handler: ModelHandler
-    ) -> AIMessage:
-        return await _wrapped_model_call(
-            self._hooks["wrap_model_call"], request, handler
-        )
+async def _after_agent(self: _Named, state: State, runtime: object) -> None:  # noqa: ARG001  # as above
+    await act_after_agent(self.hooks["after_agent"], state["messages"])
 
 
-class _WrapTool(_Named):
-    async def awrap_tool_call(
-        self, request: ToolCallRequest, handler: Execute
-    ) -> ToolMessage | Command[Any]:
-        hook = self._hooks["wrap_invokable_tool_call"]
-        return await wrapped_tool_call(hook, request, handler)
+async def _wrap_model(
+    self: _Named, request: TheirRequest[Any], handler: ModelHandler
+) -> AIMessage:
+    return await _wrapped_model_call(self.hooks["wrap_model_call"], request, handler)
 
 
-_PARTS: Final = {
-    "before_agent": _BeforeAgent,
-    "before_model_rewrite_history": _BeforeModel,
-    "after_model_rewrite_history": _AfterModel,
-    "after_agent": _AfterAgent,
-    "wrap_model_call": _WrapModel,
-    "wrap_invokable_tool_call": _WrapTool,
+async def _wrap_tool(
+    self: _Named, request: ToolCallRequest, handler: Execute
+) -> ToolMessage | Command[Any]:
+    hook = self.hooks["wrap_invokable_tool_call"]
+    return await wrapped_tool_call(hook, request, handler)
+
+
+_METHODS: Final = {
+    "before_agent": ("abefore_agent", _before_agent),
+    "before_model_rewrite_history": ("abefore_model", _before_model),
+    "after_model_rewrite_history": ("aafter_model", _after_model),
+    "after_agent": ("aafter_agent", _after_agent),
+    "wrap_model_call": ("awrap_model_call", _wrap_model),
+    "wrap_invokable_tool_call": ("awrap_tool_call", _wrap_tool),
 }
 
 
@@ -139,13 +118,12 @@ def middleware_of(
     tools: Sequence[DoorTool] = (),
 ) -> AgentMiddleware[Any, Any, Any]:
     """Return a middleware with these hooks and no other."""
-    bases = tuple(_PARTS[hook] for hook in hooks) or (_Named,)
-    made: Any = type("Handler", bases, {})
+    made: Any = type("Handler", (_Named,), dict(_METHODS[hook] for hook in hooks))
     middleware: AgentMiddleware[Any, Any, Any] = made(name, hooks, config, tools)
     return middleware
 
 
-async def rewrite(hook: Hook, state: State) -> dict[str, Any] | None:
+async def rewrite(hook: Hook, state: State) -> Update:
     """Let a hook rewrite the history; return the update of the state, if any."""
     frame = FRAME.get()
     messages = ours(frame, state["messages"])

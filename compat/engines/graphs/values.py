@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, cast
 
@@ -26,14 +27,18 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
-from langchain_core.messages.tool import tool_call, tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr
 
-from compat.engines.graphs.calls import our_call, passed_call, their_arguments
-from compat.engines.graphs.frame import FRAME, Frame
+from compat.engines.graphs.frame import (
+    FRAME,
+    Frame,
+    our_call,
+    passed_call,
+    their_arguments,
+)
 from refengine.messages import (
     NOTHING,
     Message,
@@ -43,6 +48,7 @@ from refengine.messages import (
     ToolCallChunk,
 )
 from refengine.model import ChatModel, Invoke, Stream, invoker, streamer
+from refengine.testing.graphs.messages import as_chunk, as_langchain
 from refengine.tools import Tool, ToolInfo
 
 _OURS: Final = "refengine"
@@ -69,23 +75,14 @@ def ours(frame: Frame, messages: Iterable[BaseMessage]) -> tuple[Message, ...]:
 
 def their_message(frame: Frame, message: Message) -> AnyMessage:
     """Return one of our messages; refuses arguments that are not a JSON object."""
-    kept = {"id": message.id, "extra": dict(message.extra)}
+    args_of = partial(their_arguments, frame)
+    return as_langchain(message, args_of, **_beside(message))
+
+
+def _beside(said: Message | MessageChunk) -> dict[str, Any]:
+    kept = {"id": said.id, "extra": dict(said.extra)}
     own = {key: value for key, value in kept.items() if value}
-    common: dict[str, Any] = {
-        "content": message.content,
-        "name": message.name,
-        "additional_kwargs": {_OURS: own} if own else {},
-    }
-    if message.role == "assistant":
-        calls = [
-            tool_call(name=c.name, args=their_arguments(frame, c), id=c.id)
-            for c in message.tool_calls
-        ]
-        return AIMessage(**common, tool_calls=calls)
-    if message.role == "tool":
-        return ToolMessage(**common, tool_call_id=message.tool_call_id or "")
-    kind = SystemMessage if message.role == "system" else HumanMessage
-    return kind(**common)
+    return {"name": said.name, "additional_kwargs": {_OURS: own} if own else {}}
 
 
 def our_message(frame: Frame, message: BaseMessage) -> Message:
@@ -112,28 +109,10 @@ def our_message(frame: Frame, message: BaseMessage) -> Message:
 
 def their_chunk(frame: Frame, chunk: MessageChunk, first_index: int) -> AIMessageChunk:
     """Return a piece of an answer; pieces without an index are given one from there."""
-    pieces: list[Any] = []
-    for at, piece in enumerate(chunk.tool_calls):
+    for piece in chunk.tool_calls:
         if piece.index is None:  # a whole call
-            whole = ToolCall(piece.id, piece.name, piece.arguments)
-            their_arguments(frame, whole)
-        index = first_index + at if piece.index is None else piece.index
-        pieces.append(
-            tool_call_chunk(
-                name=piece.name or None,
-                args=piece.arguments,
-                id=piece.id or None,
-                index=index,
-            )
-        )
-    kept = {"id": chunk.id, "extra": dict(chunk.extra)}
-    own = {key: value for key, value in kept.items() if value}
-    return AIMessageChunk(
-        content=chunk.content,
-        name=chunk.name,
-        additional_kwargs={_OURS: own} if own else {},
-        tool_call_chunks=pieces,
-    )
+            their_arguments(frame, ToolCall(piece.id, piece.name, piece.arguments))
+    return as_chunk(chunk, first_index, **_beside(chunk))
 
 
 def our_chunk(chunk: AIMessageChunk) -> MessageChunk:

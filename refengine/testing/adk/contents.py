@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
+from google.adk.artifacts import BaseArtifactService
 from google.genai import types
 
 from refengine.messages import Json, Message
@@ -59,6 +60,20 @@ def others_in(parts: Sequence[types.Part]) -> list[Json]:
     """Return what of some parts is neither text nor a call nor a response."""
     values = map(part_values, parts)
     return [each for each in values if set(each) - PLAIN]
+
+
+async def files_of(
+    service: BaseArtifactService, place: Mapping[str, str]
+) -> dict[str, list[types.Part | None]]:
+    """Return the versions of each artifact of a session, by name."""
+    given: dict[str, Any] = dict(place)
+    found: dict[str, list[types.Part | None]] = {}
+    for name in sorted(await service.list_artifact_keys(**given)):
+        found[name] = [
+            await service.load_artifact(**given, filename=name, version=each)
+            for each in await service.list_versions(**given, filename=name)
+        ]
+    return found
 
 
 def said(content: types.Content) -> Iterator[Json]:

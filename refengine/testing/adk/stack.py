@@ -22,6 +22,7 @@ from refengine.testing.adk.bridge import AdkBridge, WorldLlm
 from refengine.testing.adk.contents import (
     calls_in,
     content_of,
+    files_of,
     others_in,
     part_values,
     responses_in,
@@ -96,12 +97,8 @@ class AdkStack:
 
     async def begin(self, session: str, state: Mapping[str, Json]) -> None:
         """Create a session with this state."""
-        await self._runner.session_service.create_session(
-            app_name=self._runner.app_name,
-            user_id=USER,
-            session_id=session,
-            state=dict(state),
-        )
+        service, place = self._runner.session_service, self._place(session)
+        await service.create_session(**place, state=dict(state))
 
     async def remember(self, session: str, message: Message) -> None:
         """Put a message into a session that was said before it was played."""
@@ -145,29 +142,18 @@ class AdkStack:
         await self._runner.close()
 
     async def _session(self, session: str) -> Any:  # noqa: ANN401  # of the framework
-        return await self._runner.session_service.get_session(
-            app_name=self._runner.app_name, user_id=USER, session_id=session
-        )
+        return await self._runner.session_service.get_session(**self._place(session))
+
+    def _place(self, session: str) -> dict[str, Any]:
+        app = self._runner.app_name
+        return {"app_name": app, "user_id": USER, "session_id": session}
 
     async def _artifacts(self, session: str) -> dict[str, Json]:
         service = self._runner.artifact_service
         if service is None:
             return {}
-        place: dict[str, Any] = {
-            "app_name": self._runner.app_name,
-            "user_id": USER,
-            "session_id": session,
-        }
-        found: dict[str, Json] = {}
-        for name in sorted(await service.list_artifact_keys(**place)):
-            versions = await service.list_versions(**place, filename=name)
-            found[name] = [
-                _artifact(
-                    await service.load_artifact(**place, filename=name, version=each)
-                )
-                for each in versions
-            ]
-        return found
+        files = await files_of(service, self._place(session))
+        return {name: [*map(_artifact, parts)] for name, parts in files.items()}
 
 
 def _artifact(part: types.Part | None) -> Json:

@@ -9,13 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from langchain_core.language_models import BaseChatModel
     from langchain_core.tools import BaseTool
-
-    from refengine.testing.scenario import ReplySpec
 
 
 class LangChainWorld(Protocol):
@@ -38,28 +36,10 @@ class LangChainWorld(Protocol):
         """Return a second model; it plays the same script, and requests name it."""
         ...
 
-    def close(self) -> None:
-        """Let go of the connection to a server, if the model has one."""
-        ...
-
-    def begins(self, denied: Collection[str], replies: Sequence[ReplySpec]) -> None:
-        """Begin another run, in which a person denies calls and answers like that."""
-        ...
-
     def approves(self, call: Mapping[str, Any]) -> bool:
         """Ask the world's person about a tool call, by its ``id`` or name and args."""
         ...
 
     def answer_interrupts(self, answer: Callable[[Any], object]) -> None:
         """Say what resumes an interrupted graph: ``answer`` is given its value."""
-        ...
-
-    def resumed_with(
-        self, value: object, call: Mapping[str, Any] | None = None
-    ) -> object:
-        """Return what resumes an interrupt, of the node of that call if it is one's."""
-        ...
-
-    def goes_on(self, calls: Sequence[Mapping[str, Any]]) -> bool:
-        """Ask the person about a run that only stops, before or after such calls."""
         ...

@@ -82,3 +82,10 @@ class LangChainBridge:
         """Ask the person about a run that only stops, before or after such calls."""
         self._world.recorder.add("interrupt", {"value": None})
         return self._person.lets_go_on(calls)
+
+
+def bridge_of(world: World) -> LangChainBridge:
+    """Return the face of a world, as who plays its graph uses it."""
+    found = world.as_langchain()
+    assert isinstance(found, LangChainBridge)  # noqa: S101  # the only one there is
+    return found

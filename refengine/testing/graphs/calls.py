@@ -11,11 +11,14 @@ context, metadata, and its input as far as its state names them.
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 from langchain_core.messages import BaseMessage
 
@@ -51,14 +54,12 @@ def cannot_run(way: Way, error: BaseException) -> bool:
     return _ONE_WAY[way].search(str(error)) is not None
 
 
-T = TypeVar("T")
-
-
 _BY_TYPE: Final[Mapping[str, Json]] = MappingProxyType(
     {"string": "a", "integer": 1, "number": 1.0, "boolean": True}
 )
 """What a field of a context is that a run has no value for, and that must be there."""
 MESSAGES: Final = "messages"
+INSTALLED: Final = "site-packages"
 
 Doors: TypeAlias = "Mapping[str, frozenset[str]]"
 """Through which doors a subject's source looks for each name."""
@@ -173,3 +174,32 @@ def _schema(graph: Any, method: str) -> Mapping[str, Any]:  # noqa: ANN401  # a 
     except Exception:  # noqa: BLE001  # types without a schema are the subject's right
         return {}
     return found if is_mapping(found) else {}
+
+
+def sources_of(subject: Callable[..., object]) -> tuple[str, ...]:
+    """Return the texts of a subject's own modules, none where there are no files.
+
+    Its own are that which defines it and those loaded from the same folder.
+    """
+    code = getattr(inspect.unwrap(subject), "__code__", None)
+    return () if code is None else _texts(code.co_filename, len(sys.modules))
+
+
+@lru_cache(maxsize=8)
+def _texts(first: str, _modules: int) -> tuple[str, ...]:
+    """Return the text of a file and of the modules beside it, of so many loaded."""
+    folder = Path(first).parent
+    files = {first: None}
+    for module in list(sys.modules.values()):
+        file: object = getattr(module, "__file__", None)
+        own = isinstance(file, str) and INSTALLED not in file
+        if own and Path(str(file)).is_relative_to(folder):
+            files[str(file)] = None
+    return tuple(text for text in map(_text, files) if text is not None)
+
+
+def _text(file: str) -> str | None:
+    try:
+        return Path(file).read_text("utf-8", "replace")
+    except OSError:
+        return None

@@ -8,21 +8,22 @@ carry it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, cast
 
 from langchain_core.messages import (
     AIMessage,
+    AIMessageChunk,
+    AnyMessage,
     BaseMessage,
     HumanMessage,
     SystemMessage,
-    ToolCall,
     ToolMessage,
 )
+from langchain_core.messages.tool import invalid_tool_call, tool_call, tool_call_chunk
 
-from refengine.messages import Json, Message
-from refengine.messages import ToolCall as OurCall
+from refengine.messages import Json, Message, MessageChunk, ToolCall
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.recorder import snapshot
 from refengine.testing.tool_runs import written
@@ -36,43 +37,65 @@ VOLATILE_EXTRAS: Final = frozenset(("lc_source",))
 """Marks that a framework's own parts leave on messages, and no vendor is sent."""
 
 
-def as_langchain(message: Message) -> BaseMessage:
-    """Return our message as LangChain has it; it has no id yet."""
-    if message.role == "system":
-        return SystemMessage(message.content)
-    if message.role == "user":
-        return HumanMessage(message.content)
-    if message.role == "tool":
-        return ToolMessage(message.content, tool_call_id=message.tool_call_id or "")
-    calls = [(call, _parsed(call)) for call in message.tool_calls]
-    return AIMessage(
-        message.content,
-        tool_calls=[
-            ToolCall(name=call.name, args=args, id=call.id)
-            for call, args in calls
-            if args is not None
-        ],
-        invalid_tool_calls=[
-            {
-                "type": "invalid_tool_call",
-                "id": call.id,
-                "name": call.name,
-                "args": call.arguments,
-                "error": None,
-            }
-            for call, args in calls
-            if args is None
-        ],
-    )
-
-
-def _parsed(call: OurCall) -> dict[str, Any] | None:
+def parsed(call: ToolCall) -> dict[str, Any] | None:
     """Return the arguments if they are an object, as a vendor's client reads them."""
     try:
         found: object = json.loads(call.arguments or "{}")
     except ValueError:
         return None
     return cast("dict[str, Any]", found) if isinstance(found, dict) else None
+
+
+def as_langchain(
+    message: Message,
+    args_of: Callable[[ToolCall], dict[str, Any] | None] = parsed,
+    **more: Any,  # noqa: ANN401  # any field of a message
+) -> AnyMessage:
+    """Return our message as LangChain has it, with more fields; it has no id yet.
+
+    ``args_of`` reads the arguments of a call. It may be an invalid one: None.
+    """
+    given: dict[str, Any] = {"content": message.content, **more}
+    if message.role == "tool":
+        return ToolMessage(**given, tool_call_id=message.tool_call_id or "")
+    if message.role != "assistant":
+        return (SystemMessage if message.role == "system" else HumanMessage)(**given)
+    calls = [(call, args_of(call)) for call in message.tool_calls]
+    return AIMessage(
+        **given,
+        tool_calls=[
+            tool_call(name=call.name, args=args, id=call.id)
+            for call, args in calls
+            if args is not None
+        ],
+        invalid_tool_calls=[
+            invalid_tool_call(name=call.name, args=call.arguments, id=call.id)
+            for call, args in calls
+            if args is None
+        ],
+    )
+
+
+def as_chunk(
+    chunk: MessageChunk,
+    first_index: int,
+    **more: Any,  # noqa: ANN401  # any field of a message
+) -> AIMessageChunk:
+    """Return a piece of an answer as LangChain has it, with more fields.
+
+    Calls without an index are whole, and must not be joined with others: they are
+    given one from ``first_index`` on.
+    """
+    calls = [
+        tool_call_chunk(
+            name=call.name or None,
+            args=call.arguments,
+            id=call.id or None,
+            index=first_index + at if call.index is None else call.index,
+        )
+        for at, call in enumerate(chunk.tool_calls)
+    ]
+    return AIMessageChunk(content=chunk.content, tool_call_chunks=calls, **more)
 
 
 def said(messages: Sequence[BaseMessage]) -> list[Json]:

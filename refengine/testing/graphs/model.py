@@ -11,8 +11,7 @@ from langchain_core.callbacks import (
     CallbackManagerForLLMRun,
 )
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
@@ -20,7 +19,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field, PrivateAttr
 
 from refengine.messages import Json, Message, MessageChunk, join_chunks
-from refengine.testing.graphs.messages import as_langchain, said
+from refengine.testing.graphs.messages import as_chunk, as_langchain, said
 from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import pieces_of
 from refengine.testing.own_tools import with_own_tools
@@ -148,7 +147,9 @@ class WorldChatModel(BaseChatModel):
             answer = pieces_of(answer)
         for at, piece in enumerate(answer):
             last = at == len(answer) - 1 and failure is None
-            yield ChatGenerationChunk(message=_chunk(piece, at, last=last))
+            position = "last" if last else None
+            made = as_chunk(piece, 1000 * at, chunk_position=position)
+            yield ChatGenerationChunk(message=made)
         if failure is not None:
             raise self._failed(failure)
         self._answered(as_langchain(join_chunks(answer)))
@@ -183,24 +184,6 @@ def shown_tool(tool: Mapping[str, Any]) -> Json:
         return snapshot(tool)
     extra = {key: each for key, each in tool.items() if key not in {"type", "function"}}
     return snapshot({**function, **extra})
-
-
-def _chunk(piece: MessageChunk, at: int, *, last: bool) -> AIMessageChunk:
-    calls = [
-        tool_call_chunk(
-            name=call.name or None,
-            args=call.arguments,
-            id=call.id or None,
-            # Calls without an index are whole, and must not be joined with others.
-            index=1000 * at + number if call.index is None else call.index,
-        )
-        for number, call in enumerate(piece.tool_calls)
-    ]
-    return AIMessageChunk(
-        content=piece.content,
-        tool_call_chunks=calls,
-        chunk_position="last" if last else None,
-    )
 
 
 def _text(chunk: ChatGenerationChunk) -> str:

@@ -20,14 +20,15 @@ from langgraph.errors import (
 )
 
 from refengine.testing.clock import no_waiting, run_on
+from refengine.testing.graphs.bridge import bridge_of
 from refengine.testing.graphs.calls import (
     Doors,
     GivenTo,
     cannot_run,
+    sources_of,
 )
 from refengine.testing.graphs.messages import as_langchain, said
 from refengine.testing.graphs.nodes import GraphWatch
-from refengine.testing.graphs.sources import sources_of
 from refengine.testing.graphs.turn import (
     Consumer,
     GraphCall,
@@ -164,7 +165,7 @@ class GraphSession:
         world = self._world
         world.recorder.run = number
         world.run += 1
-        world.as_langchain().begins(frozenset(spec.denies), spec.replies)
+        bridge_of(world).begins(frozenset(spec.denies), spec.replies)
         keeps = self._keeps_threads and spec.continues and not self._broken
         if not keeps:
             self._thread += 1
@@ -444,5 +445,5 @@ def _over_the_wire(
         why = f"over the wire it is run plain, and it can only be run async ({error})"
         raise SubjectError(graph, why, PLAIN) from error
     finally:
-        world.as_langchain().close()
+        bridge_of(world).close()
     return Played(world.recorder.trace(), session.hooks, "sync")

@@ -11,7 +11,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
+from functools import reduce
 from itertools import groupby
+from operator import add
 from typing import Any, Final, TypeAlias, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
@@ -21,6 +23,7 @@ from langgraph.types import Command
 from pydantic import BaseModel
 
 from refengine.messages import Json
+from refengine.testing.graphs.bridge import bridge_of
 from refengine.testing.graphs.messages import calls_of, marks, role_of, said, text_of
 from refengine.testing.graphs.tools import OWN
 from refengine.testing.json_values import is_list, is_mapping
@@ -148,43 +151,32 @@ class GraphTurn:
             self.ask = self._resuming(self.ask, waiting)
             self._world.recorder.settle()
             if self.ask is None:
-                self._left_waiting(state)
+                self._left("interrupted", state)
             return
         self.left = list(state.get("messages") or ())
         answer = said(self.left[-1:])
         direct = bool(self.left) and role_of(self.left[-1]) == "tool"
-        data: dict[str, object] = {
-            "status": "returned_directly" if direct else "completed",
-            "answer": answer[0] if answer else None,
-            "messages": said(self.left),
-            "marks": marks(self.left),
-            "values": {**values_of(state), **stored},
-        }
-        self._end(data)
+        self._end(
+            "returned_directly" if direct else "completed",
+            {"answer": answer[0] if answer else None},
+            self.left,
+            {"marks": marks(self.left), "values": {**values_of(state), **stored}},
+        )
 
     def failed(self, error: Exception, state: Mapping[str, Any]) -> None:
         """Take an exception that came out of a call, and what the thread then holds."""
         data = {"kind": "error", "agent": "", **_error_entry(error)}
         self._world.recorder.add("event", data)
-        messages = list(state.get("messages") or ())
-        self._end(
-            {
-                "status": "error",
-                "answer": None,
-                "messages": said(messages),
-                "values": values_of(state),
-            }
-        )
+        self._left("error", state)
 
-    def _left_waiting(self, state: Mapping[str, Any]) -> None:
-        """End a run that stopped, and that the person did not let go on."""
-        messages = said(list(state.get("messages") or ()))
-        data = {"answer": None, "messages": messages, "values": values_of(state)}
-        self._end({"status": "interrupted", **data})
+    def _left(self, status: str, state: Mapping[str, Any]) -> None:
+        """End a run that failed, or that stopped and was not let go on."""
+        messages = list(state.get("messages") or ())
+        self._end(status, {"answer": None}, messages, {"values": values_of(state)})
 
     def _resuming(self, ask: GraphCall, waiting: RunWaits) -> GraphCall | None:
         """Return the call that resumes all interrupts of a run at once, if any does."""
-        bridge = self._world.as_langchain()
+        bridge = bridge_of(self._world)
         if not waiting.interrupts:
             goes_on = bridge.goes_on(waiting.stopped or ())
             return replace(ask, input=None, resumes=True) if goes_on else None
@@ -194,10 +186,17 @@ class GraphTurn:
         }
         return replace(ask, input=Command(resume=answers), resumes=True)
 
-    def _end(self, data: Mapping[str, object]) -> None:
+    def _end(
+        self,
+        status: str,
+        answer: Mapping[str, object],
+        messages: Sequence[BaseMessage],
+        more: Mapping[str, object],
+    ) -> None:
         self.ask = None
         recorder = self._world.recorder
         calls = self._world.model.calls - self._calls
+        data = {"status": status, **answer, "messages": said(messages), **more}
         recorder.add("run_end", {**data, "iterations": calls})
         if said(self._given) != self._before:
             recorder.add("caller_object_changed", {"path": "messages"})
@@ -324,15 +323,10 @@ def _source(metadata: Mapping[str, Any], message: BaseMessage) -> str:
 
 def _whole(pieces: Sequence[BaseMessage]) -> Json:
     text = "".join(map(text_of, pieces))
-    calls: Any = ()
     chunks = [each for each in pieces if isinstance(each, AIMessageChunk)]
-    if chunks:
-        joined = chunks[0]
-        for chunk in chunks[1:]:
-            joined += chunk
-        calls = calls_of(joined).get("tool_calls", ())
-    elif isinstance(pieces[0], AIMessage):
-        calls = calls_of(pieces[0]).get("tool_calls", ())
+    whole = reduce(add, chunks) if chunks else pieces[0]
+    found = calls_of(whole) if isinstance(whole, AIMessage) else {}
+    calls: Any = found.get("tool_calls", ())
     return {
         "text": text,
         "tool_calls": [[c["id"], c["name"], c["arguments"]] for c in calls],

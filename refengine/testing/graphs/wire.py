@@ -16,6 +16,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.outputs import ChatGeneration, LLMResult
 
+from refengine.errors import RefengineError, error
 from refengine.messages import Json
 from refengine.testing.graphs.messages import said
 from refengine.testing.graphs.model import MODEL, shown_tool
@@ -31,15 +32,15 @@ KEY: Final = "scripted"
 """The key that is sent, so that none of the user's own ever is."""
 
 
-class NotLoopbackError(ValueError):
+@error
+class NotLoopbackError(RefengineError, ValueError):
     """A model is to ask a server that is not on this machine."""
 
-    def __init__(self, address: str) -> None:
-        self.address = address
-        super().__init__(
-            f"{address!r} is not on loopback: give the base URL of a scripted server,"
-            f" which begins with {LOOPBACK}"
-        )
+    address: str
+    says = (
+        "{address!r} is not on loopback: give the base URL of a scripted server,"
+        f" which begins with {LOOPBACK}"
+    )
 
 
 class Line:

@@ -22,6 +22,7 @@ from compat.engines.flow.adk.wiring import ScriptedAdkPlugin, adk_agent
 from compat.engines.flow.doors import KeptSession
 from compat.engines.flow.world import FlowWorld
 from refengine.messages import Json
+from refengine.testing.adk.contents import files_of
 
 APP: Final = "app"
 
@@ -44,8 +45,7 @@ class AdkWorld:
         artifacts: Mapping[str, str],
     ) -> None:
         """Make a session with that state and one version of each file."""
-        place: dict[str, Any] = {"app_name": APP, "user_id": user_id}
-        place["session_id"] = session_id
+        place = _place(user_id, session_id)
         await self._sessions.create_session(**place, state=dict(state))
         for name, text in artifacts.items():
             part = types.Part(text=text)
@@ -70,20 +70,19 @@ class AdkWorld:
 
     async def kept(self, user_id: str, session_id: str) -> KeptSession:
         """Load a session afresh."""
-        place: dict[str, Any] = {"app_name": APP, "user_id": user_id}
-        place["session_id"] = session_id
+        place = _place(user_id, session_id)
         found = await self._sessions.get_session(**place)
         if found is None:
             return KeptSession()
-        files: dict[str, tuple[str, ...]] = {}
-        for name in await self._artifacts.list_artifact_keys(**place):
-            versions = await self._artifacts.list_versions(**place, filename=name)
-            parts = [
-                await self._artifacts.load_artifact(**place, filename=name, version=at)
-                for at in versions
-            ]
-            files[name] = tuple((each.text or "") if each else "" for each in parts)
+        files = {
+            name: tuple((each.text or "") if each else "" for each in parts)
+            for name, parts in (await files_of(self._artifacts, place)).items()
+        }
         return KeptSession(tuple(map(flow_event, found.events)), found.state, files)
+
+
+def _place(user_id: str, session_id: str) -> dict[str, Any]:
+    return {"app_name": APP, "user_id": user_id, "session_id": session_id}
 
 
 class AdkRunner:

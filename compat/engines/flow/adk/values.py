@@ -33,7 +33,7 @@ from compat.dialects.flow.model import (
     Usage,
 )
 from compat.dialects.flow.values import plain
-from compat.engines.flow.plain_schemas import plain_schema
+from compat.engines.flow.observing import plain_schema
 from refengine.testing.json_values import is_mapping
 
 

@@ -42,6 +42,7 @@ from compat.engines.flow.adk.values import (
     flow_request,
     flow_response,
 )
+from compat.engines.flow.operations import RUN_HOOKS
 from compat.engines.flow.scenario import FlowAgentSpec
 from compat.engines.flow.world import (
     FlowHook,
@@ -50,7 +51,7 @@ from compat.engines.flow.world import (
     WorldModel,
     WorldPlugin,
 )
-from refengine.errors import ConfigurationError
+from refengine.errors import ConfigurationError, error
 
 _KINDS: Final[Mapping[str, type]] = {
     "string": str,
@@ -62,14 +63,15 @@ _KINDS: Final[Mapping[str, type]] = {
 }
 
 
+@error
 class SchemaNotTakenError(ConfigurationError):
     """An input schema that no class of pydantic is made of here."""
 
-    def __init__(self, agent: str) -> None:
-        super().__init__(
-            f"agent {agent!r}, input_schema: google-adk takes a class, made here of an"
-            " object of plain properties; give one without nested schemas"
-        )
+    agent: str
+    says = (
+        "agent {agent!r}, input_schema: google-adk takes a class, made here of an"
+        " object of plain properties; give one without nested schemas"
+    )
 
 
 class AdkContext:
@@ -228,31 +230,47 @@ def _tool(world: FlowWorld, tool: FlowWorldTool) -> BaseTool:
 def _callbacks(world: FlowWorld, spec: FlowAgentSpec) -> dict[str, Any]:
     return {
         f"{hook}_callback": [
-            _CALLBACK[hook](each) for each in world.callbacks(spec, hook)
+            _callback(hook, each) for each in world.callbacks(spec, hook)
         ]
         for hook in spec.callbacks
     }
 
 
-def _of_agent(hook: FlowHook) -> Callable[..., Any]:
-    async def call(callback_context: Any) -> Any:
-        return adk_content(await hook(AdkContext(callback_context)))
+def _callback(hook: str, call: FlowHook) -> Callable[..., Any]:
+    """Return a hook of a world as google-adk calls it, which it does by keywords.
 
-    return call
+    ``more`` is what came of a tool or a model: a result or an error.
+    """
+    if "tool" in hook:
 
+        async def of_tool(tool: Any, args: Any, tool_context: Any, **more: Any) -> Any:
+            no_error = [None] if hook == "after_tool" else []
+            given = AdkContext(tool_context), tool, args, *more.values(), *no_error
+            return plain(await call(*given))
 
-def _before_model(hook: FlowHook) -> Callable[..., Any]:
-    async def call(callback_context: Any, llm_request: Any) -> Any:
-        return await _asked(hook, callback_context, llm_request)
+        return of_tool
+    if hook == "after_model":
 
-    return call
+        async def of_response(callback_context: Any, llm_response: Any) -> Any:
+            ctx = AdkContext(callback_context, llm_response)
+            value = await call(ctx, flow_response(llm_response))
+            return None if value is None else adk_response(value)
 
+        return of_response
+    if "model" in hook:
 
-def _on_model_error(hook: FlowHook) -> Callable[..., Any]:
-    async def call(callback_context: Any, llm_request: Any, error: Exception) -> Any:
-        return await _asked(hook, callback_context, llm_request, error)
+        async def of_request(
+            callback_context: Any, llm_request: Any, **more: Any
+        ) -> Any:
+            given = callback_context, llm_request, *more.values()
+            return await _asked(call, *given)
 
-    return call
+        return of_request
+
+    async def of_agent(callback_context: Any) -> Any:
+        return adk_content(await call(AdkContext(callback_context)))
+
+    return of_agent
 
 
 async def _asked(hook: FlowHook, ctx: Any, request: Any, *rest: Any) -> Any:
@@ -265,111 +283,42 @@ async def _asked(hook: FlowHook, ctx: Any, request: Any, *rest: Any) -> Any:
     return None if value is None else adk_response(value)
 
 
-def _after_model(hook: FlowHook) -> Callable[..., Any]:
-    async def call(callback_context: Any, llm_response: Any) -> Any:
-        ctx = AdkContext(callback_context, llm_response)
-        value = await hook(ctx, flow_response(llm_response))
-        return None if value is None else adk_response(value)
-
-    return call
-
-
-def _before_tool(hook: FlowHook) -> Callable[..., Any]:
-    async def call(tool: Any, args: Any, tool_context: Any) -> Any:
-        return plain(await hook(AdkContext(tool_context), tool, args))
-
-    return call
-
-
-def _after_tool(hook: FlowHook) -> Callable[..., Any]:
-    async def call(tool: Any, args: Any, tool_context: Any, tool_response: Any) -> Any:
-        given = AdkContext(tool_context), tool, args, tool_response, None
-        return plain(await hook(*given))
-
-    return call
-
-
-def _on_tool_error(hook: FlowHook) -> Callable[..., Any]:
-    async def call(tool: Any, args: Any, tool_context: Any, error: Exception) -> Any:
-        return plain(await hook(AdkContext(tool_context), tool, args, error))
-
-    return call
-
-
-_CALLBACK: Final[Mapping[str, Callable[[FlowHook], Callable[..., Any]]]] = {
-    "before_agent": _of_agent,
-    "after_agent": _of_agent,
-    "before_model": _before_model,
-    "after_model": _after_model,
-    "on_model_error": _on_model_error,
-    "before_tool": _before_tool,
-    "after_tool": _after_tool,
-    "on_tool_error": _on_tool_error,
-}
-
-
 class ScriptedAdkPlugin(BasePlugin):
     """A plugin of a world; a hook that it does not have abstains, as the base's do."""
 
     def __init__(self, plugin: WorldPlugin) -> None:
         super().__init__(name=plugin.name)
-        self._hooks = plugin.hooks
+        for hook, call in plugin.hooks.items():
+            of_run = _of_run if hook in RUN_HOOKS else _of_runner
+            setattr(self, f"{hook}_callback", of_run(hook, call))
 
-    async def _call(self, hook: str, /, **given: Any) -> Any:
-        if hook not in self._hooks:
-            return None
-        return await _CALLBACK[hook](self._hooks[hook])(**given)
 
-    async def on_user_message_callback(
-        self, *, invocation_context: Any, user_message: Any
+def _of_run(hook: str, call: FlowHook) -> Callable[..., Any]:
+    """Return a hook that plugins alone have: it is given no context."""
+
+    async def called(
+        *, invocation_context: Any, user_message: Any = None, event: Any = None
     ) -> Any:
         del invocation_context
-        hook = self._hooks.get("on_user_message")
-        return hook and adk_content(await hook(None, flow_content(user_message)))
+        if hook == "on_event":
+            told = await call(None, flow_event(event))
+            if told is None:
+                return None
+            return event.model_copy(update={"content": adk_content(told.content)})
+        given = [flow_content(user_message)] if hook == "on_user_message" else []
+        return adk_content(await call(None, *given))
 
-    async def before_run_callback(self, *, invocation_context: Any) -> Any:
-        del invocation_context
-        hook = self._hooks.get("before_run")
-        return hook and adk_content(await hook(None))
+    return called
 
-    async def after_run_callback(self, *, invocation_context: Any) -> Any:
-        del invocation_context
-        hook = self._hooks.get("after_run")
-        return hook and adk_content(await hook(None))
 
-    async def on_event_callback(self, *, invocation_context: Any, event: Any) -> Any:
-        del invocation_context
-        hook = self._hooks.get("on_event")
-        given = None if hook is None else await hook(None, flow_event(event))
-        if given is None:
-            return None
-        return event.model_copy(update={"content": adk_content(given.content)})
+def _of_runner(hook: str, call: FlowHook) -> Callable[..., Any]:
+    """Return a hook that agents have, too, with the names that plugins are given."""
+    callback = _callback(hook, call)
 
-    async def before_agent_callback(self, *, agent: Any, callback_context: Any) -> Any:
+    async def called(*, agent: Any = None, **given: Any) -> Any:
         del agent
-        return await self._call("before_agent", callback_context=callback_context)
+        if "tool_args" in given:
+            given["args"] = given.pop("tool_args")
+        return await callback(**given)
 
-    async def after_agent_callback(self, *, agent: Any, callback_context: Any) -> Any:
-        del agent
-        return await self._call("after_agent", callback_context=callback_context)
-
-    async def before_model_callback(self, **given: Any) -> Any:
-        return await self._call("before_model", **given)
-
-    async def after_model_callback(self, **given: Any) -> Any:
-        return await self._call("after_model", **given)
-
-    async def on_model_error_callback(self, **given: Any) -> Any:
-        return await self._call("on_model_error", **given)
-
-    async def before_tool_callback(self, *, tool_args: Any, **given: Any) -> Any:
-        return await self._call("before_tool", args=tool_args, **given)
-
-    async def after_tool_callback(
-        self, *, tool_args: Any, result: Any, **given: Any
-    ) -> Any:
-        told = {"args": tool_args, "tool_response": result}
-        return await self._call("after_tool", **told, **given)
-
-    async def on_tool_error_callback(self, *, tool_args: Any, **given: Any) -> Any:
-        return await self._call("on_tool_error", args=tool_args, **given)
+    return called

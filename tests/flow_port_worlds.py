@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from compat.adapters.flow.changes import CallbackPlace, ChangeCause
+from compat.adapters.flow.plugins import CallbackPlace, ChangeCause
 from compat.engines.flow.scenario import FlowPluginSpec, FlowScenario
 from refengine.testing.trace import Trace
 
@@ -67,7 +67,7 @@ def _says(text: str) -> list[dict[str, Any]]:
     return [{"op": "return", "text": text}]
 
 
-def _clerk(hook: str, *callbacks: list[dict[str, Any]], **more: Any) -> dict[str, Any]:  # noqa: ANN401  # fields of an agent
+def _clerk(hook: str, *callbacks: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
     """Return an agent that calls its tool once, with these callbacks."""
     script = [{"calls": [{"name": "f", "id": "c1"}]}, {"text": "ok"}]
     if "model" in hook:
