@@ -11,28 +11,26 @@ from types import MappingProxyType
 from typing import Final
 
 from compat.migration.programs.commands import ProgramCommand
-from compat.migration.programs.files import ProgramFiles
-from compat.migration.programs.posting import (
-    HOST,
-    PORT,
-    PostedTurns,
-    free_port,
-    stream_socket,
-)
 from compat.migration.programs.process import ProgramProcess
 from compat.migration.programs.traces import (
     Entry,
+    ProgramFiles,
     SessionOver,
     TurnBegun,
     TurnOver,
     trace_of,
 )
 from compat.migration.programs.turns import (
+    HOST,
+    PORT,
     AskedTurn,
     PlainLines,
+    PostedTurns,
     SessionLines,
     TurnAnswer,
     TurnProtocol,
+    free_port,
+    stream_socket,
 )
 from compat.migration.reach import Reach
 from compat.migration.session_copy import HOME, TEMPORARY, session_copy
