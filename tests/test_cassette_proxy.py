@@ -28,7 +28,7 @@ from compat.wire.errors import (
     UnsetSecretError,
 )
 from compat.wire.matching import recording_of
-from compat.wire.proxying import ProxyRecorder, secrets_named
+from compat.wire.recording import ProxyRecorder, secrets_named
 from compat.wire.server.passing import PassingServer, TargetError, target_of
 from compat.wire.server.replaying import ReplayServer
 from compat.wire.server.scripted import ScriptedServer

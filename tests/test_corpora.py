@@ -22,21 +22,19 @@ from compat.corpora.entries import (
     write_entries,
 )
 from compat.corpora.operations import (
-    deduplicated,
-    imported,
-    info_of,
-    merged,
-    sample_file,
-    split,
-)
-from compat.corpora.sampling import (
     CorpusSample,
     SampleSizeError,
     Stratum,
     allotted,
     clean_bound,
     counted,
+    deduplicated,
+    imported,
+    info_of,
+    merged,
+    sample_file,
     sampled,
+    split,
 )
 from compat.models.errors import GivenFileError
 from compat.models.importing import import_file

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from compat.models.chat_logs import read_tools
 from compat.models.errors import GivenFileError
 from compat.models.importing import ImportedFile, import_file, import_lines
-from compat.models.tool_schemas import read_tools
 
 HERE = Path(__file__).parent
 CASSETTE = HERE.parent / "cassettes" / "two_turns.yaml"

@@ -19,13 +19,14 @@ from compat.migration.comparing import PlayError
 from compat.migration.programs.commands import (
     MissingProgramError,
     NoCommandError,
+    NoSourceError,
     ProgramCommand,
     Turns,
     parse_command,
+    words_in,
 )
 from compat.migration.programs.runner import ProgramRunner
 from compat.migration.programs.side import ProgramPlayed
-from compat.migration.programs.sources import NoSourceError, words_in
 from compat.migration.session_copy import alive_in
 from compat.migration.subject_runner import CheckOptions
 from compat.report.migration_json import PairReport

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from compat.models.chat_answers import RecordedAnswer, answer_of
-from compat.models.chat_parts import LeftOut
-from compat.models.chat_requests import request_of
+from compat.models.chat_answers import answer_of
+from compat.models.chat_requests import LeftOut, request_of
 from compat.models.errors import RequestError, ShapeError
-from compat.models.exchanges import CHAT, OTHER, api_of, read_exchanges
+from compat.models.exchanges import OTHER, api_of, read_exchanges
 from compat.wire.exchanges import Exchange, Request, Response
+from compat.wire.interfaces.chat import CHAT
+from compat.wire.interfaces.recorded import RecordedAnswer
 from refengine.messages import Message, ToolCall
 
 URL = "https://vendor.example/v1/chat/completions"

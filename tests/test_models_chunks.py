@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from openai.lib.streaming.chat import ChatCompletionStreamState
 from openai.types.chat import ChatCompletionChunk
 
-from compat.models.chat_answers import RecordedAnswer, stream_of
-from compat.models.chat_parts import LeftOut
+from compat.models.chat_answers import stream_of
+from compat.models.chat_requests import LeftOut
 from compat.models.exchanges import read_response
 from compat.wire.exchanges import Response
+from compat.wire.interfaces.recorded import RecordedAnswer
 from refengine.messages import Message, MessageChunk, ToolCall, ToolCallChunk
 
 searching = settings(max_examples=150, deadline=None, derandomize=True, database=None)

@@ -33,9 +33,10 @@ from compat.models.errors import (
     SecretError,
     SourcesError,
 )
-from compat.models.exchanges import CHAT, read_exchanges
+from compat.models.exchanges import read_exchanges
 from compat.wire.cassette_files import read_cassette
 from compat.wire.errors import CassetteError
+from compat.wire.interfaces.chat import CHAT
 from refengine.profile import SEED_001
 from refengine.testing import ReferenceEngine, play, run
 from tests.models_worlds import (

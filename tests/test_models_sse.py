@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compat.models.sse import EventParser, ServerSentEvent, events_of
+from compat.wire.sse import EventParser, ServerSentEvent, events_of
 
 searching = settings(max_examples=300, deadline=None, derandomize=True, database=None)
 

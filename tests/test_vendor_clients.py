@@ -15,8 +15,7 @@ import pytest
 
 from compat.migration.programs.side import BASES, KEY, KEYS
 from compat.wire.interfaces.gemini import SIGNATURES
-from compat.wire.interfaces.request import VendorRequest, VendorTool
-from compat.wire.interfaces.thinking import THOUGHTS
+from compat.wire.interfaces.request import THOUGHTS, VendorRequest, VendorTool
 from compat.wire.server.programs import AskedModel, Logged, ProgramServer
 from refengine.messages import Json, Message
 from refengine.testing.json_values import is_list

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from compat.migration.programs.interfaces import (
+from compat.migration.programs.checking import (
     SpokenInterfaces,
     masks_between,
     uncompared,
@@ -17,7 +17,7 @@ from compat.wire.interfaces.anthropic import ANTHROPIC, anthropic_request
 from compat.wire.interfaces.chat import CHAT, chat_request
 from compat.wire.interfaces.counterparts import OWN, SETTINGS
 from compat.wire.interfaces.gemini import GEMINI, gemini_request
-from compat.wire.interfaces.request import VendorRequest
+from compat.wire.interfaces.request import SentBody, VendorRequest
 from compat.wire.interfaces.responses import RESPONSES, responses_request
 from compat.wire.interfaces.spoken import interface_at
 from refengine.messages import Message
@@ -51,7 +51,7 @@ def test_no_text_of_a_recorded_request_is_lost() -> None:
             if found is None:
                 continue
             body = json.loads(exchange.request.body)
-            asked = found.read(body, path, {})
+            asked = found.read(SentBody(body, path))
             seen[found.name] = seen.get(found.name, 0) + 1
             whole = [
                 to_json(asked.messages),

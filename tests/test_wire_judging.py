@@ -30,13 +30,13 @@ from compat.migration.wire import (
     LONGEST,
     TOOLS,
     NoWorldsError,
+    Wire,
     fits_the_wire,
     sendable,
     serving,
     unfit,
 )
 from compat.migration.wire import over_the_wire as fitting
-from compat.migration.wire_server import WorldServer
 from refengine.testing import Scenario, Trace, World, read_scenario
 from refengine.testing.channels import CHANNELS, Seen, project
 from refengine.testing.graphs.wire import NotLoopbackError
@@ -127,8 +127,8 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[WorldServer]:
-    with WorldServer() as served:
+def server() -> Iterator[Wire]:
+    with serving() as served:
         yield served
 
 
@@ -151,7 +151,7 @@ def few_worlds(monkeypatch) -> None:
     monkeypatch.setattr(wire, "LONGEST", 2)
 
 
-def played(server: WorldServer, world: Scenario, build: Any) -> Trace:
+def played(server: Wire, world: Scenario, build: Any) -> Trace:
     address = server.begin(world)
     try:
         return play_alone(world, build, wire=address).trace
@@ -219,10 +219,10 @@ def test_check_forgets_its_worlds_and_ends_its_server(folder, few_worlds) -> Non
     with over_the_wire(CheckOptions(examples=1)) as how:
         verdict = check(*refs, Terms(), how).verdict
         server: Any = how.wire and how.wire._server
-        left = server.sessions
+        left = server._worlds
         host, _, port = server.root.removeprefix("http://").partition(":")
 
-    assert (verdict.holds, left) == ("identical", ())
+    assert (verdict.holds, left) == ("identical", {})
     assert set(threading.enumerate()) == threads
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((host, int(port)))

@@ -10,6 +10,7 @@ from compat.wire.cassette_files import read_cassette
 from compat.wire.interfaces.anthropic import ANTHROPIC
 from compat.wire.interfaces.chat import CHAT
 from compat.wire.interfaces.gemini import GEMINI, _camel, _lowered
+from compat.wire.interfaces.request import SentBody
 from compat.wire.interfaces.responses import RESPONSES
 from compat.wire.interfaces.spoken import INTERFACES
 from tests.wire_support import corpus
@@ -110,12 +111,12 @@ def test_every_recorded_request_is_written_again_as_it_was() -> None:
                 continue
             body = json.loads(exchange.request.body)
             address = urlsplit(exchange.request.url).path
-            asked = interface.read(body, address, {})
+            asked = interface.read(SentBody(body, address))
             again = written_request(asked)
             plain = _camel(body) if interface.name == GEMINI else body
             sides = (said(plain, interface.name), said(again, interface.name))
 
-            assert interface.read(again, address, {}) == asked, path.name
+            assert interface.read(SentBody(again, address)) == asked, path.name
             seen[interface.name] |= set(differences(*sides))
             count += 1
 
@@ -244,8 +245,8 @@ BODIES = {
 def test_request_with_all_kinds_of_parts_is_written_again(name) -> None:
     """Images, reasoning, marks of caches, tools of the vendor's and failed results."""
     path = "/v1beta/models/m:generateContent"
-    asked = BY_NAME[name].read(BODIES[name], path, {})
+    asked = BY_NAME[name].read(SentBody(BODIES[name], path))
     again = written_request(asked)
 
-    assert BY_NAME[name].read(again, path, {}) == asked
+    assert BY_NAME[name].read(SentBody(again, path)) == asked
     assert list(differences(said(BODIES[name], name), said(again, name))) == []

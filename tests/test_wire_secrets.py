@@ -11,14 +11,14 @@ import pytest
 from rich.text import Text
 
 from compat.cli.command import refuse
-from compat.migration.programs.sources import words_in
+from compat.migration.programs.commands import words_in
 from compat.report.migration_json import dump
 from compat.report.terminal import console
 from compat.wire.cassette_files import read_cassette
 from compat.wire.exchanges import Exchange, Request, Response
 from compat.wire.scrubbing import Scrubber, credentials_of
 from compat.wire.scrubbing.names import names_a_secret
-from compat.wire.scrubbing.outputs import (
+from compat.wire.scrubbing.scrubber import (
     json_without_secrets,
     output_scrubber,
     without_secrets,

@@ -7,7 +7,7 @@ import vcr  # pyright: ignore[reportMissingTypeStubs]  # it ships none
 from compat.models.importing import import_file
 from compat.wire.cassette_files import read_cassette
 from compat.wire.matching import recording_of
-from compat.wire.proxying import ProxyRecorder
+from compat.wire.recording import ProxyRecorder
 from compat.wire.server.passing import PassingServer
 from compat.wire.server.programs import ProgramServer
 from compat.wire.server.replaying import ReplayServer

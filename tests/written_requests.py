@@ -15,9 +15,16 @@ from itertools import groupby
 from typing import Any, Final
 
 from compat.wire.interfaces import anthropic, chat, gemini, responses
-from compat.wire.interfaces.request import PARTS, VendorRequest, VendorTool
-from compat.wire.interfaces.thinking import THOUGHTS, with_thoughts
-from refengine.messages import Message, ToolCall
+from compat.wire.interfaces.request import (
+    PARTS,
+    THOUGHTS,
+    VendorRequest,
+    VendorTool,
+    objects,
+    parts_of,
+    with_parts,
+)
+from refengine.messages import Json, Message, ToolCall
 from refengine.testing.json_values import is_list, is_mapping, thawed
 
 
@@ -27,6 +34,27 @@ def written_request(asked: VendorRequest) -> dict[str, Any]:
     signed = _signed(asked.messages, own.pop(gemini.SIGNATURES, {}))
     messages = tuple(with_thoughts(signed, own.pop(THOUGHTS, ())))
     return _WRITERS[asked.interface](replace(asked, messages=messages, own=own))
+
+
+def with_thoughts(messages: Sequence[Message], thoughts: object) -> Iterator[Message]:
+    """Yield messages with the thoughts that were taken out of them."""
+    given = objects(thoughts)
+    for number in range(len(messages) + 1):
+        mine = [each for each in given if each["message"] == number]
+        here = messages[number] if number < len(messages) else None
+        if mine and (here is None or here.role != "assistant"):
+            yield with_parts(Message("assistant", ""), _put([], mine))
+        elif mine and here is not None:
+            yield with_parts(here, _put(parts_of(here), mine))
+        if here is not None and not (mine and here.role == "assistant"):
+            yield here
+
+
+def _put(parts: Sequence[Json], thoughts: Sequence[Mapping[str, Any]]) -> list[Json]:
+    found = list(parts)
+    for each in thoughts:
+        found.insert(each["at"], each["part"])
+    return found
 
 
 def _signed(messages: Sequence[Message], signatures: object) -> list[Message]:

@@ -83,7 +83,7 @@ def _replayed(
     from compat.report.conform_text import counted
     from compat.wire.errors import PlayingError
     from compat.wire.matching import recording_of
-    from compat.wire.proxying import secrets_named
+    from compat.wire.recording import secrets_named
     from compat.wire.scrubbing import Scrubber
     from compat.wire.server.replaying import ReplayServer
 
@@ -154,7 +154,7 @@ def replay(cassette: Path) -> int:
     """
     with _mistakes("replay"):
         from compat.wire.errors import ChangedFileError, PlayingError
-        from compat.wire.replay import replay as replayed
+        from compat.wire.transport import replay as replayed
 
         try:
             for each in replayed(cassette):
@@ -202,7 +202,7 @@ def proxy(
     """
     with _mistakes("proxy"):
         from compat.report.conform_text import counted
-        from compat.wire.proxying import ProxyRecorder, secrets_named
+        from compat.wire.recording import ProxyRecorder, secrets_named
         from compat.wire.server.passing import PassingServer
         from compat.wire.writing import AppendedCassette
 

@@ -210,7 +210,7 @@ def _unknown_option(error: click.NoSuchOption) -> str:
 
 def refuse(name: str, message: object, code: int = USAGE) -> NoReturn:
     """Report a user's mistake, or what else is in the way, in its words, and leave."""
-    from compat.wire.scrubbing.outputs import output_scrubber
+    from compat.wire.scrubbing.scrubber import output_scrubber
 
     sys.stderr.write(output_scrubber().text(f"refengine {name}: {message}\n"))
     raise SystemExit(code)

@@ -176,7 +176,7 @@ def conform(  # noqa: PLR0913  # options of a command line
 
     from compat.report.conform_files import check_paths, write_reports
     from compat.report.terminal import console
-    from compat.wire.scrubbing.outputs import output_scrubber
+    from compat.wire.scrubbing.scrubber import output_scrubber
     from property_tests.dialects.dialects import dialect_named
     from property_tests.dialects.judging import DialectRequest, dialect_judgement
     from property_tests.judging.engines import EnginesJudgement, judging

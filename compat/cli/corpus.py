@@ -214,7 +214,7 @@ def _counts(title: str, counts: Counter[str]) -> None:
 @contextmanager
 def _mistakes(name: str) -> Generator[None, None, None]:
     from compat.corpora.entries import CorpusFileError
-    from compat.corpora.sampling import SampleSizeError
+    from compat.corpora.operations import SampleSizeError
     from compat.models.errors import GivenFileError
 
     wrong: Sequence[type[Exception]] = (

@@ -316,7 +316,7 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     from compat.migration.reproducer import check_folder
     from compat.report.migration import lines
     from compat.report.terminal import console
-    from compat.wire.scrubbing.outputs import output_scrubber
+    from compat.wire.scrubbing.scrubber import output_scrubber
 
     old, new = parse_ref(sides[0], revisions=True), parse_ref(sides[1])
     terms = terms_of(settings, new, require)
@@ -354,10 +354,10 @@ def _programs(
 ) -> int:
     from compat.migration.checking import code_of
     from compat.migration.programs.checking import check_programs, terms_of_program
-    from compat.migration.programs.sources import words_in
+    from compat.migration.programs.commands import words_in
     from compat.report.migration import lines
     from compat.report.terminal import console
-    from compat.wire.scrubbing.outputs import output_scrubber
+    from compat.wire.scrubbing.scrubber import output_scrubber
 
     old, new = programs.commands
     words = () if programs.source is None else words_in(programs.source)
@@ -390,7 +390,7 @@ def _write_pair(
     more: Mapping[str, object] | None = None,
 ) -> None:
     from compat.report.migration_json import dump, report, to_json
-    from compat.wire.scrubbing.outputs import json_without_secrets
+    from compat.wire.scrubbing.scrubber import json_without_secrets
 
     printed = {side: list(e.printed) for side, e in verdict.exercise.items()}
     header = {**_header(how, verdict), "old": sides[0], "new": sides[1], **(more or {})}
@@ -422,7 +422,7 @@ def _folder(
     from compat.report.migration import case_line, folder_lines
     from compat.report.migration_json import dump, folder_json, report
     from compat.report.terminal import console
-    from compat.wire.scrubbing.outputs import json_without_secrets, output_scrubber
+    from compat.wire.scrubbing.scrubber import json_without_secrets, output_scrubber
 
     pieces = pieces_in(folder)
     out = console(output_scrubber().text)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from compat.migration.corpus import AS_GIVEN, Corpus
+from compat.models.chat_logs import read_tools
 from compat.models.errors import BadPlace, GivenFileError, UnusedFileError
 from compat.models.importing import (
     ImportedFile,
@@ -22,7 +23,6 @@ from compat.models.importing import (
     import_file,
     refuse_twice,
 )
-from compat.models.tool_schemas import read_tools
 from compat.verdicts.migration import GivenWorlds
 from refengine.testing.subject_worlds.declared import DeclaredTool, declared_worlds
 from refengine.testing.subject_worlds.kit import Data

@@ -14,7 +14,7 @@ from typing import Final
 
 from compat.report.story import short, story
 from compat.verdicts.migration import DescribedDivergence, Migration, Side
-from compat.wire.scrubbing.outputs import (
+from compat.wire.scrubbing.scrubber import (
     json_without_secrets,
     output_scrubber,
     without_secrets,

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from compat.migration.corpus import Corpus, MigrationWorld
 from compat.verdicts.migration import OverTheWire
 from compat.wire.errors import MissingWireExtraError
+from compat.wire.interfaces.chat import chat_message
 from compat.wire.server.refusals import ApiError
 from compat.wire.server.requests import check_request
 from compat.wire.server.sessions import NotAnAnswerError, check_script
@@ -32,7 +33,7 @@ from refengine.testing.subject_worlds.words import Words
 from refengine.testing.world import WorldExtraError
 
 if TYPE_CHECKING:
-    from compat.migration.wire_server import WorldServer
+    from compat.wire.server.programs import Logged, ProgramServer
 
 LONGEST: Final = 8
 """A world with more answers of the model is left out: each takes milliseconds."""
@@ -168,7 +169,10 @@ def _with_results(answer: Message) -> Sequence[Message]:
 
 def _refused(messages: Iterable[Message], tools: Sequence[str] = ()) -> bool:
     """Tell whether a request of these is one that a vendor refuses."""
-    body: dict[str, Any] = {"model": "any", "messages": list(map(_sent, messages))}
+    body: dict[str, Any] = {
+        "model": "any",
+        "messages": list(map(chat_message, messages)),
+    }
     if tools:
         functions = [{"type": "function", "function": {"name": n}} for n in tools]
         body["tools"] = functions
@@ -179,31 +183,18 @@ def _refused(messages: Iterable[Message], tools: Sequence[str] = ()) -> bool:
     return False
 
 
-def _sent(message: Message) -> Mapping[str, Any]:
-    """Return a message as a client sends it."""
-    shown: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.tool_call_id is not None:
-        shown["tool_call_id"] = message.tool_call_id
-    if message.tool_calls:
-        shown["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            }
-            for call in message.tool_calls
-        ]
-    return shown
-
-
 CLIENTS: Final = ("langchain-openai", "openai")
 """Distributions of the client, that of ChatOpenAI first."""
 
 
 class Wire:
-    """The server of one check or folder, and what was left out there."""
+    """The server of one check or folder, and what was left out there.
 
-    def __init__(self, server: WorldServer) -> None:
+    A check plays thousands of worlds, so each has a key of its own and is forgotten
+    when it is over: a client that is left over plays no other world.
+    """
+
+    def __init__(self, server: ProgramServer) -> None:
         self._server = server
         self._left_out: list[Counter[str]] = []
         self._cases: list[str] = []
@@ -223,12 +214,14 @@ class Wire:
         self._cases.append(case)
 
     def begin(self, world: Scenario) -> str:
-        """Begin a world; return the base URL that it is played at."""
-        return self._server.begin(world)
+        """Begin a world; return its base URL. Raises NotAnAnswerError."""
+        key = self._server.key()
+        self._server.begin(key, world, _unheard)
+        return f"{self._server.root}/{key}/v1"
 
     def end(self, address: str) -> None:
         """Forget a world that was played, or never will be."""
-        self._server.end(address)
+        self._server.end(address.split("/")[-2])
 
     @property
     def summary(self) -> OverTheWire:
@@ -236,6 +229,10 @@ class Wire:
         left_out = sum(self._left_out, Counter[str]())
         versions = {name: version(name) for name in CLIENTS}
         return OverTheWire(versions, left_out, sorted(self._cases))
+
+
+def _unheard(_: Logged) -> None:
+    """Hear nothing: what the clients send is put down where they are."""
 
 
 @contextmanager
@@ -249,8 +246,8 @@ def serving() -> Generator[Wire, None, None]:
     except ImportError as error:
         raise WorldExtraError("--wire", "langchain", error) from error
     try:
-        from compat.migration.wire_server import WorldServer  # noqa: PLC0415  # an extra
+        from compat.wire.server.programs import ProgramServer  # noqa: PLC0415  # an extra
     except ModuleNotFoundError as error:
         raise MissingWireExtraError(str(error.name)) from error
-    with WorldServer() as server:
+    with ProgramServer() as server:
         yield Wire(server)

@@ -13,10 +13,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Final
 
-from compat.models.chat_parts import (
+from compat.models.chat_requests import (
     MESSAGE,
     LeftOut,
     calls_of,
@@ -28,37 +28,13 @@ from compat.models.chat_parts import (
     words,
 )
 from compat.models.errors import ShapeError
-from compat.models.sse import ServerSentEvent, events_of
-from refengine.messages import Message, MessageChunk, ToolCallChunk, join_chunks
+from compat.wire.interfaces.recorded import AnswerReader, RecordedAnswer, failed
+from compat.wire.sse import ServerSentEvent, events_of
+from refengine.messages import Message, MessageChunk, ToolCallChunk
 from refengine.testing.json_values import is_list, is_mapping
 
 _WORD: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9_.-]{0,47}|\d{1,5})\Z")
 PLAIN_ENDS: Final = frozenset(("stop", "tool_calls", "function_call"))
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedAnswer:
-    """What the model said: a message, or chunks; then, if named, the failure.
-
-    ``notes`` tell what a reader of the world should know of it.
-    """
-
-    message: Message | None = None
-    chunks: tuple[MessageChunk, ...] = ()
-    failure: str | None = None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def whole(self) -> Message | None:
-        """The message in one piece, or None if it failed."""
-        if self.failure is not None:
-            return None
-        return self.message if self.message is not None else join_chunks(self.chunks)
-
-
-def failed(name: str, *notes: str) -> RecordedAnswer:
-    """Return the answer that is a failure from the start."""
-    return RecordedAnswer(failure=name, notes=notes)
 
 
 def answer_of(status: int, body: bytes, left: LeftOut) -> RecordedAnswer:
@@ -183,74 +159,57 @@ class CallIndexes:
         return 1 + max(self._ids, default=-1)
 
 
-DONE = "[DONE]"
-CUT = "the stream ends before the answer does"
-NO_ANSWER = "the stream has no answer"
-
-
 def stream_of(body: bytes, left: LeftOut) -> RecordedAnswer:
     """Read a streamed answer; what cannot be read is where the stream fails."""
     events, unended = events_of([body])
     if unended:
         left.one("the last event, which nothing ends")
-    reading = _Reading(left)
-    failure = reading.all(events)
-    chunks = reading.chunks
-    if not chunks:
-        return failed(failure or NO_ANSWER, *reading.notes)
-    if failure is None and not reading.ended:
-        failure = CUT
-    if reading.indexes.renumbered:
-        reading.notes.append("calls that share an index, or have none, are numbered")
-    for key, at in reading.extra_at.items():
-        extra = {**chunks[at].extra, key: reading.extra[key]}
-        chunks[at] = replace(chunks[at], extra=extra)
-    return RecordedAnswer(
-        chunks=tuple(chunks), failure=failure, notes=tuple(reading.notes)
-    )
+    return _ChatStream(left).read(events)
 
 
-@dataclass
-class _Reading:
-    """What was read of one stream so far."""
+class _ChatStream(AnswerReader):
+    """Reads the chunks of a stream, as vendors cut them."""
 
-    left: LeftOut
-    chunks: list[MessageChunk] = field(default_factory=list[MessageChunk])
-    notes: list[str] = field(default_factory=list[str])
-    extra: dict[str, str] = field(default_factory=dict[str, str])
-    extra_at: dict[str, int] = field(default_factory=dict[str, int])
-    indexes: CallIndexes = field(default_factory=CallIndexes)
-    ended: bool = False
+    def __init__(self, left: LeftOut) -> None:
+        super().__init__()
+        self.left = left
+        self.extra: dict[str, str] = {}
+        self.extra_at: dict[str, int] = {}
+        self.indexes = CallIndexes()
 
-    def all(self, events: Iterable[ServerSentEvent]) -> str | None:
-        """Read the events up to the end; return how the stream failed, if it did."""
-        for event in events:
-            if event.data.strip() == DONE:
-                self.ended = True
-                return None
-            try:
-                failure = self.event(event)
-            except ShapeError as error:
-                self.notes.append(str(error))
-                failure = "an event of another shape"
-            if failure is not None:
-                return failure
-        return None
+    def read(self, events: Iterable[ServerSentEvent]) -> RecordedAnswer:
+        """Return the answer that the events tell, texts beside the content whole."""
+        found = super().read(events)
+        notes, chunks = found.notes, list(found.chunks)
+        if chunks and self.indexes.renumbered:
+            notes += ("calls that share an index, or have none, are numbered",)
+        for key, at in self.extra_at.items():
+            extra = {**chunks[at].extra, key: self.extra[key]}
+            chunks[at] = replace(chunks[at], extra=extra)
+        return replace(found, notes=notes, chunks=tuple(chunks))
 
-    def event(self, event: ServerSentEvent) -> str | None:
-        """Read one event; return the failure that it is, if it is one."""
+    def taken(self, event: ServerSentEvent) -> str | None:
+        """Take an event in; return how the stream fails there, if it does."""
         try:
-            tree = json.loads(event.data)
-        except (ValueError, RecursionError):
-            return "an event that is not JSON"
-        if not is_mapping(tree):
-            raise ShapeError("event", "is not an object")
-        if event.type == "error" or tree.get("error"):
-            return failure_name("in stream", tree, self.left)
+            return super().taken(event)
+        except ShapeError as error:
+            self.notes.append(str(error))
+            return "an event of another shape"
+
+    def unread(self, _: object) -> str | None:
+        """Take in JSON that is no object; raises ShapeError."""
+        raise ShapeError("event", "is not an object")
+
+    def failed(self, tree: Mapping[str, Any]) -> str:
+        """Return the name of an error that a vendor tells in a stream."""
+        return failure_name("in stream", tree, self.left)
+
+    def event(self, tree: Mapping[str, Any]) -> str | None:
+        """Take an event in that is no error; return how the stream fails there."""
         self.left.rest("event", tree, {"choices"})
         choice = first_choice(tree, "event", self.left)
         if choice is not None and choice.get("error"):
-            return failure_name("in stream", choice, self.left)
+            return self.failed(choice)
         if choice is not None:
             self.choice(choice)
         return None

@@ -1,26 +1,27 @@
-"""Chats as logs hold them: read whatever the shape, and told as scenarios.
+"""Chats and tools as logs hold them, read whatever the shape.
 
 Messages are those of chat completions, of Anthropic's blocks, or of LangChain, as
-``{"role": "user", "content": "hi"}`` or ``{"type": "human", "data": {…}}``. A chat is
-played as it was: each message of a user begins a turn, what the assistant said is the
-model's script, and tools give what they gave. What was not recorded is not made up: a
-tool whose result is missing at the end gives ``(not recorded)``.
+``{"role": "user", "content": "hi"}`` or ``{"type": "human", "data": {…}}``. Tools are
+declared by vendors and MCP servers with a name, a text, and a JSON schema:
+
+{"type": "function", "function": {"name": "pay", "parameters": {…}}}    OpenAI
+{"name": "pay", "input_schema": {…}}                                   Anthropic
+{"tools": [{"name": "pay", "inputSchema": {…}}]}                       MCP, tools/list
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
-from compat.models.chat_parts import LeftOut
-from compat.models.chat_requests import message_of
-from compat.models.errors import ShapeError
-from compat.models.scripts import ITERATIONS, NOT_RECORDED
-from refengine.messages import Message, ToolCall
+from compat.models.chat_requests import LeftOut, message_of
+from compat.models.errors import BadPlace, GivenFileError, ShapeError
+from compat.wire.interfaces.chat import chat_call
+from refengine.messages import Message
 from refengine.testing.json_values import is_list, is_mapping
-from refengine.testing.notation import encoded, write_message
+from refengine.testing.subject_worlds.declared import DeclaredTool
 
 TYPES: Final[Mapping[str, str]] = {
     "human": "user",
@@ -34,7 +35,6 @@ TYPES: Final[Mapping[str, str]] = {
 """LangChain's types of messages, by the role that each has."""
 ROLES: Final = frozenset(("system", "developer", "user", "assistant", "tool"))
 _OLD: Final = "function"
-_UNSAID: Final = f"assistant:({NOT_RECORDED})"
 
 
 def is_message(tree: object) -> bool:
@@ -105,8 +105,7 @@ def _of_langchain(tree: Mapping[str, Any], place: str) -> Mapping[str, Any]:
 def _call(call: object) -> object:
     if not is_mapping(call) or "args" not in call:
         return call
-    function = {"name": call.get("name"), "arguments": _json(call["args"])}
-    return {"id": call.get("id"), "type": "function", "function": function}
+    return chat_call(call.get("id"), call.get("name"), _json(call["args"]))
 
 
 _BLOCKS: Final = frozenset(("tool_use", "tool_result"))
@@ -129,14 +128,7 @@ def _of_blocks(
                 "content": each.get("content"),
             }
     calls = [
-        {
-            "id": each.get("id"),
-            "type": "function",
-            "function": {
-                "name": each.get("name"),
-                "arguments": _json(each.get("input")),
-            },
-        }
+        chat_call(each.get("id"), each.get("name"), _json(each.get("input")))
         for each in blocks
         if _is_call(each)
     ]
@@ -150,123 +142,98 @@ def _json(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-@dataclass
-class _Chat:
-    """What was read of a chat so far."""
-
-    script: list[str] = field(default_factory=list[str])
-    runs: list[list[str]] = field(default_factory=list[list[str]])
-    lengths: list[int] = field(default_factory=list[int])
-    input: list[str] = field(default_factory=list[str])
-    open: list[ToolCall] = field(default_factory=list[ToolCall])
-    results: dict[str, dict[str, list[str]]] = field(
-        default_factory=dict[str, dict[str, list[str]]]
-    )
-    asked: bool = False
-    """Whether the model is to speak: a user or a tool was the last who did."""
-
-    def read(self, message: Message, place: str) -> None:
-        """Take one message; raises ShapeError for one that no agent has there."""
-        if message.role == "tool":
-            self.result(message, place)
-            return
-        if self.open:
-            raise ShapeError(
-                place,
-                f"comes before the result of call {self.open[0].id!r}:"
-                " put a message of role 'tool' with that 'tool_call_id' before it",
-            )
-        if message.role == "assistant":
-            self.answer(message, place)
-            return
-        if self.asked and not self.input:
-            self.said(_UNSAID)  # who spoke into a running turn began another one
-        self.input.append(write_message(message))
-        self.asked = self.asked or message.role == "user"
-
-    def answer(self, message: Message, place: str) -> None:
-        """Take what the model said; before a user spoke it is a part of the input."""
-        if self.asked:
-            self.said(write_message(message))
-            self.open = list(message.tool_calls)
-            for call in message.tool_calls:
-                self.results.setdefault(call.name, {})
-        elif self.runs:
-            raise ShapeError(
-                place,
-                "is an answer that nobody asked for: put what the user said before it,"
-                " or join it with the answer before",
-            )
-        else:
-            self.input.append(write_message(message))
-
-    def said(self, text: str) -> None:
-        """Put down an answer of the model."""
-        if self.input:
-            self.runs.append(self.input)
-            self.lengths.append(0)
-            self.input = []
-        self.script.append(text)
-        self.lengths[-1] += 1
-        self.asked = False
-
-    def result(self, message: Message, place: str) -> None:
-        """Put down what a tool gave; by its place where it names no call."""
-        id_ = message.tool_call_id or ""
-        found = [call for call in self.open if call.id == id_ or not id_]
-        if not found:
-            raise ShapeError(
-                place,
-                f"is a result of call {id_!r}, which the assistant's message before it"
-                " does not hold: give the 'tool_call_id' of one that it holds",
-            )
-        call = found[0]
-        self.open.remove(call)
-        by_call = self.results.setdefault(call.name, {})
-        by_call.setdefault(call.id, []).append(encoded(message.content))
-        self.asked = not self.open
+SCHEMAS: Final = ("parameters", "input_schema", "inputSchema")
+"""Under which name each declares the arguments."""
+INSTEAD: Final = (
+    'write a list of {"name": "pay", "description": "...", "parameters": {"type":'
+    ' "object", "properties": {...}}}, as OpenAI, Anthropic or MCP have them'
+)
 
 
-def chat_scenario(
-    messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()
-) -> dict[str, Any]:
-    """Return a chat as the JSON of a scenario; raises ShapeError.
+def tools_of(given: object, place: str) -> list[DeclaredTool]:
+    """Return the tools of a list of declarations; raises ShapeError.
 
-    ``tools`` are those that were offered, as a scenario has them; those that were
-    called without being offered are there as well.
+    Those that run at the vendor's (``web_search_20250305`` and the like) are none.
     """
-    chat = _Chat()
-    first = messages[0] if messages else None
-    instruction = first.content if first and first.role == "system" else ""
-    start = 1 if first is not None and first.role == "system" else 0
-    for at, message in enumerate(messages[start:], start):
-        chat.read(message, f"messages[{at}]")
-    if chat.input:
-        chat.runs.append(chat.input)
-    if not any(text.startswith(("user:", "{")) for run in chat.runs for text in run):
-        raise ShapeError("messages", "hold nothing that a user said: add it")
-    agent: dict[str, Any] = {}
-    if instruction:
-        agent["instruction"] = encoded(instruction)
-    declared = {str(each["name"]): dict(each) for each in tools}
-    names = dict.fromkeys([*declared, *chat.results])
-    if names:
-        agent["tools"] = [
-            _tool(declared.get(name, {"name": name}), chat.results.get(name, {}))
-            for name in names
-        ]
-    if max(chat.lengths, default=0) + 1 > ITERATIONS:
-        agent["max_iterations"] = max(chat.lengths) + 1
-    return {"agent": agent, "model_script": chat.script, "runs": _runs(chat.runs)}
+    if not is_list(given):
+        raise ShapeError(place, f"is not a list; {INSTEAD}")
+    found = [_tool(each, f"{place}[{at}]") for at, each in enumerate(given)]
+    return [each for each in found if each is not None]
 
 
-def _runs(inputs: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-    return [
-        {"input": list(each), **({"continues": True} if at else {})}
-        for at, each in enumerate(inputs)
-    ]
+def read_tools(path: Path) -> tuple[DeclaredTool, ...]:
+    """Return the tools of a file; raises GivenFileError or OSError."""
+    try:
+        tree = json.loads(path.read_text("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        problem = f"is not UTF-8 text ({error.reason})"
+        raise GivenFileError(str(path), [BadPlace("", problem)]) from None
+    except json.JSONDecodeError as error:
+        bad = BadPlace(f"line {error.lineno}", f"is not JSON ({error.msg}); {INSTEAD}")
+        raise GivenFileError(str(path), [bad]) from None
+    try:
+        found = tools_of(_listed(tree), "tools")
+        if not found:
+            raise ShapeError("tools", f"hold none; {INSTEAD}")
+        _once(found)
+    except ShapeError as error:
+        raise GivenFileError(str(path), [BadPlace("", str(error))]) from None
+    return tuple(found)
 
 
-def _tool(spec: dict[str, Any], by_call: dict[str, list[str]]) -> dict[str, Any]:
-    made = {"result": f"({NOT_RECORDED})", **spec}
-    return made | ({"by_call": by_call} if any(by_call.values()) else {})
+def _listed(tree: object) -> object:
+    """Return the list of declarations, also out of an answer of MCP's tools/list."""
+    if is_mapping(tree) and is_mapping(tree.get("result")):
+        tree = tree["result"]
+    if not is_mapping(tree):
+        return tree
+    for key in ("tools", "functions"):
+        if key in tree:
+            return tree[key]
+    return [tree]
+
+
+def _tool(tree: object, place: str) -> DeclaredTool | None:
+    if not is_mapping(tree):
+        raise ShapeError(place, f"is not an object; {INSTEAD}")
+    kind = str(tree.get("type") or "function")
+    if kind not in {"function", "custom"}:
+        return None
+    inner = tree.get("function")
+    tool = inner if is_mapping(inner) else tree
+    name = tool.get("name")
+    if not isinstance(name, str) or not name:
+        raise ShapeError(f"{place}.name", f"is {name!r}, no name; {INSTEAD}")
+    return DeclaredTool(
+        name, str(tool.get("description") or ""), _schema(tool, f"{place} ({name})")
+    )
+
+
+def _schema(tool: Mapping[str, Any], place: str) -> Mapping[str, Any]:
+    key = next((each for each in SCHEMAS if tool.get(each) is not None), None)
+    if key is None:
+        return {"type": "object", "properties": {}}
+    schema = tool[key]
+    if not is_mapping(schema):
+        raise ShapeError(f"{place}.{key}", "is not a JSON schema, which is an object")
+    if schema.get("type", "object") != "object":
+        kind = schema["type"]
+        raise ShapeError(
+            f"{place}.{key}.type", f"is {kind!r}: a tool's arguments are an 'object'"
+        )
+    fields = schema.get("properties", {})
+    if not is_mapping(fields) or not all(map(_is_schema, fields.values())):
+        where = f"{place}.{key}.properties"
+        raise ShapeError(where, "is not an object of JSON schemas")
+    return schema
+
+
+def _is_schema(value: object) -> bool:
+    return is_mapping(value) or isinstance(value, bool)
+
+
+def _once(tools: Sequence[DeclaredTool]) -> None:
+    names = [each.name for each in tools]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ShapeError("tools", f"hold {twice!r} twice; give each a name of its own")

@@ -30,10 +30,11 @@ from compat.models.errors import (
     SourcesError,
     TrafficError,
 )
-from compat.models.exchanges import CHAT, read_exchanges
+from compat.models.exchanges import read_exchanges
 from compat.models.scripts import RecordedSession, sessions
 from compat.wire.cassette_files import parsed
 from compat.wire.errors import WireError
+from compat.wire.interfaces.chat import CHAT
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.scenario_files import ScenarioError, read_scenario
 

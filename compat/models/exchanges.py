@@ -1,33 +1,54 @@
-"""Recorded exchanges: which API each speaks, and the steps of chat completions.
+"""Recorded exchanges: which API each speaks, and the steps of those that are read.
 
 Chat completions are spoken by many vendors, under other addresses as well: a request
-with messages whose answer has choices is one of them.
+with messages whose answer has choices is one of them. What is stored at a vendor is put
+in where a request goes on with it, as far as the same file recorded it.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
 from urllib.parse import urlsplit
 
-from compat.models.chat_answers import RecordedAnswer, answer_of, stream_of
-from compat.models.chat_parts import LeftOut
-from compat.models.chat_requests import RecordedRequest, request_of
+from compat.models.chat_answers import answer_of, stream_of
+from compat.models.chat_logs import chat_messages
+from compat.models.chat_requests import LeftOut, RecordedRequest, body_of, request_of
 from compat.models.errors import RequestError, ShapeError
-from compat.models.sse import events_of
-from compat.wire.exchanges import Exchange, Response, first
+from compat.wire.exchanges import Exchange, Request, Response
+from compat.wire.interfaces.anthropic import ANTHROPIC, AnthropicStream, anthropic_said
+from compat.wire.interfaces.chat import CHAT
+from compat.wire.interfaces.gemini import (
+    GEMINI,
+    GeminiStream,
+    gemini_request,
+    gemini_said,
+)
+from compat.wire.interfaces.recorded import AnswerReader, RecordedAnswer, is_streamed
+from compat.wire.interfaces.request import answered, objects
+from compat.wire.interfaces.responses import (
+    RESPONSES,
+    ResponsesStream,
+    history_of,
+    responses_request,
+    responses_said,
+    stored_id,
+)
+from compat.wire.sse import ServerSentEvent, events_of
+from refengine.messages import Message
 from refengine.testing.json_values import is_list, is_mapping
 
-CHAT: Final = "OpenAI chat completions"
 OTHER: Final = "no API of a model"
 _PATHS: Final = (
     (CHAT, r"/chat/completions"),
-    ("OpenAI Responses", r"/responses(/.*)?"),
-    ("Anthropic Messages", r"/messages(/count_tokens)?|:(stream)?[rR]awPredict"),
-    ("Gemini generateContent", r":(stream)?[gG]enerateContent"),
+    (RESPONSES, r"/responses(/.*)?"),
+    (ANTHROPIC, r"/messages(/count_tokens)?|:(stream)?[rR]awPredict"),
+    (GEMINI, r":(stream)?[gG]enerateContent"),
     ("Bedrock Converse", r"/converse(-stream)?"),
     ("Bedrock InvokeModel", r"/invoke(-with-response-stream)?"),
     ("Ollama", r"/api/(chat|generate)"),
@@ -36,7 +57,12 @@ _PATHS: Final = (
 )
 _ENDS: Final = tuple((api, re.compile(f"(?:{ends})$")) for api, ends in _PATHS)
 _COHERE: Final = re.compile(r"(^|\.)cohere\.(com|ai)$")
-_STREAM: Final = (b"data:", b"event:", b"id:", b"retry:", b":")
+_CALLS: Final = (
+    "functionCall",
+    "functionResponse",
+    "function_call",
+    "function_response",
+)
 
 
 def api_of(exchange: Exchange) -> str:
@@ -53,15 +79,6 @@ def api_of(exchange: Exchange) -> str:
     return CHAT if _has_messages(exchange) and _has_choices(exchange) else OTHER
 
 
-def is_streamed(response: Response) -> bool:
-    """Tell whether the body is a stream of events, whatever its header says."""
-    body = response.body.lstrip(b"\xef\xbb\xbf \r\n\t")
-    if body.startswith(_STREAM):
-        return True
-    streams = "event-stream" in first(response.headers, "content-type")
-    return streams and not body.startswith(b"{")
-
-
 def _has_messages(exchange: Exchange) -> bool:
     return is_list(_field(exchange.request.body, "messages"))
 
@@ -75,11 +92,15 @@ def _has_choices(exchange: Exchange) -> bool:
 
 
 def _field(body: bytes, key: str) -> object:
+    tree = _tree(body)
+    return tree.get(key) if is_mapping(tree) else None
+
+
+def _tree(body: bytes) -> object:
     try:
-        tree = json.loads(body)
+        return json.loads(body.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return None
-    return tree.get(key) if is_mapping(tree) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,32 +123,160 @@ class RecordedFile:
 
 def read_exchanges(exchanges: Sequence[Exchange], file: str) -> RecordedFile:
     """Read every exchange of chat completions; raises RequestError."""
-    left = LeftOut()
+    reader = ExchangeReader(file)
     steps: list[RecordedStep] = []
-    later: dict[str, int] = {}
+    later: Counter[str] = Counter()
     for number, exchange in enumerate(exchanges, 1):
         api = api_of(exchange)
         if api == CHAT:
-            steps.append(read_exchange(exchange, file, number, left))
+            steps.append(reader.read(exchange, api, number))
         else:
-            later[api] = later.get(api, 0) + 1
-    found = dict(sorted(left.found.items()))
+            later[api] += 1
+    found = dict(sorted(reader.left.found.items()))
     return RecordedFile(tuple(steps), found, dict(sorted(later.items())))
 
 
-def read_exchange(
-    exchange: Exchange, file: str, number: int, left: LeftOut
-) -> RecordedStep:
-    """Read one exchange of chat completions; raises RequestError."""
-    try:
-        request = request_of(exchange.request.body, left)
-    except ShapeError as error:
-        raise RequestError(file, number, str(error)) from error
-    return RecordedStep(number, request, read_response(exchange.response, left))
-
-
 def read_response(response: Response, left: LeftOut) -> RecordedAnswer:
-    """Read an answer in one piece or in a stream; whatever it is, it is one."""
+    """Read an answer of chat completions; whatever it is, it is one."""
     if is_streamed(response) and response.status < 300:
         return stream_of(response.body, left)
     return answer_of(response.status, response.body, left)
+
+
+@dataclass(slots=True)
+class ExchangeReader:
+    """Reads the exchanges of one file in their order; it keeps what a vendor stores.
+
+    What of chat completions is not carried is counted in ``left``.
+    """
+
+    file: str
+    left: LeftOut = field(default_factory=LeftOut)
+    _kept: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def read(self, exchange: Exchange, api: str, number: int) -> RecordedStep:
+        """Read one exchange of an API that is ``READ``; raises RequestError."""
+        sent, response = exchange.request, exchange.response
+        try:
+            if api == CHAT:
+                request = request_of(sent.body, self.left)
+                return RecordedStep(number, request, read_response(response, self.left))
+            body = body_of(sent.body)
+            asked = self._asked(api, body, sent)
+        except ShapeError as error:
+            raise RequestError(self.file, number, str(error)) from error
+        answer = _answer(response, api, len(body.get("contents") or ()))
+        if api == RESPONSES:
+            self._keep(body, response, answer)
+        return RecordedStep(number, asked, answer)
+
+    def _asked(
+        self, api: str, body: Mapping[str, Any], sent: Request
+    ) -> RecordedRequest:
+        if api == ANTHROPIC:
+            return _anthropic(body)
+        if api == GEMINI:
+            found = gemini_request(_without_ids(body), urlsplit(sent.url).path)
+        else:
+            found = responses_request(body, self._kept)
+        if "not_stored" in found.own:
+            raise ShapeError(
+                "request", "goes on with a response that is not in the file"
+            )
+        # A group of tools that run at the vendor's is none of the agent's.
+        own = (each.name for each in found.tools if each.parameters or each.description)
+        return RecordedRequest(found.messages, _once(own), found.streams)
+
+    def _keep(
+        self, body: Mapping[str, Any], response: Response, answer: RecordedAnswer
+    ) -> None:
+        """Store a response under its id, and in the conversation that it goes on."""
+        said = answer.whole
+        if said is None:
+            return
+        history = (*history_of(body, self._kept), answered(said))
+        for id_ in _ids(response):
+            self._kept[id_] = history
+        if body.get("conversation"):
+            self._kept[stored_id(body) or ""] = history
+
+
+def _once(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _anthropic(body: Mapping[str, Any]) -> RecordedRequest:
+    if not is_list(body.get("messages")):
+        raise ShapeError("request", "has no list of messages")
+    messages = chat_messages(body["messages"], body.get("system"))
+    # Those of a type run at the vendor's, and the agent has none of them.
+    names = (
+        str(each["name"])
+        for each in objects(body.get("tools"))
+        if each.get("type", "custom") == "custom" and "name" in each
+    )
+    return RecordedRequest(tuple(messages), _once(names), body.get("stream") is True)
+
+
+def _without_ids(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request whose calls and results are known by their places.
+
+    Gemini's calls mostly have no ids, and clients make some up to send them back.
+    """
+    found: dict[str, Any] = json.loads(
+        json.dumps(body),
+        object_hook=lambda tree: {
+            key: _bare(each) if key in _CALLS else each for key, each in tree.items()
+        },
+    )
+    return found
+
+
+def _bare(call: object) -> object:
+    return {k: v for k, v in call.items() if k != "id"} if is_mapping(call) else call
+
+
+def _ids(response: Response) -> Iterator[str]:
+    """Yield the id of a response, which each event that has it whole tells."""
+    for event in _events(response):
+        with suppress(ValueError, RecursionError):
+            tree = json.loads(event.data)
+            told = tree.get("response", tree) if is_mapping(tree) else tree
+            if is_mapping(told) and isinstance(told.get("id"), str):
+                yield told["id"]
+
+
+def _events(response: Response) -> list[ServerSentEvent]:
+    """Return the events of an answer; one in one piece is one, or an array of them."""
+    if is_streamed(response):
+        return events_of([response.body])[0]
+    tree = _tree(response.body)
+    trees = tree if is_list(tree) else [tree]
+    return [ServerSentEvent(json.dumps(each)) for each in trees]
+
+
+def _answer(response: Response, api: str, place: int) -> RecordedAnswer:
+    """Read an answer; ``place`` is where it will stand among the contents of Gemini."""
+    status, body = response.status, response.body
+    tree = _tree(body)
+    if is_list(tree) and len(tree) == 1:
+        tree = tree[0]
+    if status < 300 and (is_streamed(response) or is_list(tree)):
+        return _STREAMS[api](place).read(_events(response))
+    fails = status >= 300 or not is_mapping(tree) or tree.get("error")
+    said = None if fails or not is_mapping(tree) else _SAID[api](tree, place)
+    return answer_of(status, body, LeftOut()) if said is None else RecordedAnswer(said)
+
+
+_STREAMS: Final[Mapping[str, Callable[[int], AnswerReader]]] = {
+    RESPONSES: lambda _: ResponsesStream(),
+    ANTHROPIC: lambda _: AnthropicStream(),
+    GEMINI: GeminiStream,
+}
+_SAID: Final[Mapping[str, Callable[[Mapping[str, Any], int], Message | None]]] = {
+    RESPONSES: lambda tree, _: responses_said(tree),
+    ANTHROPIC: lambda tree, _: anthropic_said(tree),
+    GEMINI: gemini_said,
+}
+READ: Final = (CHAT, ANTHROPIC, RESPONSES, GEMINI)
+"""The APIs whose exchanges become steps."""

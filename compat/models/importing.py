@@ -17,6 +17,7 @@ Nothing is skipped: a line that is none of these is named, with what would be ri
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,19 +31,15 @@ from compat.corpora.entries import (
     read_entries,
     sample_of,
 )
-from compat.models.anthropic import ANTHROPIC, read_anthropic
-from compat.models.chat_logs import chat_messages, chat_scenario, is_message
-from compat.models.chat_parts import LeftOut
+from compat.models.chat_logs import chat_messages, is_message, tools_of
 from compat.models.errors import BadPlace, GivenFileError, ShapeError, TrafficError
-from compat.models.exchanges import CHAT, RecordedStep, api_of, read_exchange
-from compat.models.scripts import sessions
+from compat.models.exchanges import READ, ExchangeReader, RecordedStep, api_of
+from compat.models.scripts import chat_scenario, sessions
 from compat.models.spans import SpanHistories, holds_spans
-from compat.models.tool_schemas import tools_of
-from compat.models.vendors import VENDORS, VendorReader
 from compat.verdicts.migration import GivenWorlds
 from compat.wire.cassette_files import parsed
 from compat.wire.errors import WireError
-from compat.wire.exchanges import Exchange
+from compat.wire.exchanges import GZIP, Exchange
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import NotationError, parse_message
 from refengine.testing.scenario import Scenario
@@ -59,8 +56,6 @@ TELL: Final = (
     "have the instrumentation capture the messages of model calls, in the attributes"
     " gen_ai.input.messages and gen_ai.output.messages"
 )
-READ: Final = ", ".join((CHAT, ANTHROPIC, *VENDORS))
-_GZIP: Final = b"\x1f\x8b"
 _LISTS: Final = ("worlds", "sessions", "scenarios")
 """Under which names files of ours hold several."""
 
@@ -97,7 +92,7 @@ def import_file(path: Path) -> ImportedFile:
     data = path.read_bytes()
     if not data.strip():
         raise _wrong(path, "", f"the file is empty; {INSTEAD}")
-    cassette = data.startswith(_GZIP) or path.suffix in {".yaml", ".yml"}
+    cassette = data.startswith(GZIP) or path.suffix in {".yaml", ".yml"}
     found = None if cassette else _json_items(path, data)
     if found is None:
         return _cassette(path, data)
@@ -360,7 +355,8 @@ def _cassette(path: Path, data: bytes) -> ImportedFile:
         raise _wrong(path, "", str(error)) from error
     if not steps:
         spoken = ", ".join(f"{api} ({count})" for api, count in other.items())
-        raise _wrong(path, "", f"its exchanges are of {spoken}; {READ} are read")
+        read = ", ".join(READ)
+        raise _wrong(path, "", f"its exchanges are of {spoken}; {read} are read")
     found = tuple(
         ImportedWorld(
             _lifted(each.scenario),
@@ -376,18 +372,14 @@ def _steps(
     exchanges: Sequence[Exchange], name: str
 ) -> tuple[list[RecordedStep], dict[str, int]]:
     steps: list[RecordedStep] = []
-    other: dict[str, int] = {}
-    vendors = VendorReader(name)
+    other: Counter[str] = Counter()
+    reader = ExchangeReader(name)
     for number, exchange in enumerate(exchanges, 1):
         api = api_of(exchange)
-        if api == CHAT:
-            steps.append(read_exchange(exchange, name, number, LeftOut()))
-        elif api == ANTHROPIC and not exchange.request.url.endswith("/count_tokens"):
-            steps.append(read_anthropic(exchange, name, number))
-        elif api in VENDORS and exchange.request.method == "POST":
-            steps.append(vendors.read(exchange, api, number))
+        if api in READ and not exchange.request.url.endswith("/count_tokens"):
+            steps.append(reader.read(exchange, api, number))
         else:
-            other[api] = other.get(api, 0) + 1
+            other[api] += 1
     return steps, other
 
 

@@ -1,21 +1,25 @@
-"""Conversations as scenarios: what the model answered, and the world around it.
+"""Conversations and chats as scenarios: what the model said, and the world around it.
 
 The client's part is played as well: results of tools stand by the ids of their calls,
 and messages that a client put into a running conversation are put there by a handler.
 What was not recorded is not made up: a tool that was called last gives
 ``(not recorded)``, and the model call after that fails by that name.
+
+A chat of a log is played as it was, too: each message of a user begins a turn, what the
+assistant said is the model's script, and tools give what they gave.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from compat.models.chat_answers import RecordedAnswer
 from compat.models.conversations import Conversation, Link, conversations
+from compat.models.errors import ShapeError
 from compat.models.exchanges import RecordedStep
-from refengine.messages import Message
+from compat.wire.interfaces.recorded import RecordedAnswer
+from refengine.messages import Message, ToolCall
 from refengine.testing.notation import decoded, encoded, write_chunk, write_message
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
@@ -167,3 +171,128 @@ def _notes(conversation: Conversation) -> Iterator[str]:
         yield f"{name!r} is called without being a tool of any request"
     if _open(conversation):
         yield "the recording ends with calls whose results are not in it"
+
+
+_UNSAID: Final = f"assistant:({NOT_RECORDED})"
+
+
+@dataclass
+class _Chat:
+    """What was read of a chat so far."""
+
+    script: list[str] = field(default_factory=list[str])
+    runs: list[list[str]] = field(default_factory=list[list[str]])
+    lengths: list[int] = field(default_factory=list[int])
+    input: list[str] = field(default_factory=list[str])
+    open: list[ToolCall] = field(default_factory=list[ToolCall])
+    results: dict[str, dict[str, list[str]]] = field(
+        default_factory=dict[str, dict[str, list[str]]]
+    )
+    asked: bool = False
+    """Whether the model is to speak: a user or a tool was the last who did."""
+
+    def read(self, message: Message, place: str) -> None:
+        """Take one message; raises ShapeError for one that no agent has there."""
+        if message.role == "tool":
+            self.result(message, place)
+            return
+        if self.open:
+            raise ShapeError(
+                place,
+                f"comes before the result of call {self.open[0].id!r}:"
+                " put a message of role 'tool' with that 'tool_call_id' before it",
+            )
+        if message.role == "assistant":
+            self.answer(message, place)
+            return
+        if self.asked and not self.input:
+            self.said(_UNSAID)  # who spoke into a running turn began another one
+        self.input.append(write_message(message))
+        self.asked = self.asked or message.role == "user"
+
+    def answer(self, message: Message, place: str) -> None:
+        """Take what the model said; before a user spoke it is a part of the input."""
+        if self.asked:
+            self.said(write_message(message))
+            self.open = list(message.tool_calls)
+            for call in message.tool_calls:
+                self.results.setdefault(call.name, {})
+        elif self.runs:
+            raise ShapeError(
+                place,
+                "is an answer that nobody asked for: put what the user said before it,"
+                " or join it with the answer before",
+            )
+        else:
+            self.input.append(write_message(message))
+
+    def said(self, text: str) -> None:
+        """Put down an answer of the model."""
+        if self.input:
+            self.runs.append(self.input)
+            self.lengths.append(0)
+            self.input = []
+        self.script.append(text)
+        self.lengths[-1] += 1
+        self.asked = False
+
+    def result(self, message: Message, place: str) -> None:
+        """Put down what a tool gave; by its place where it names no call."""
+        id_ = message.tool_call_id or ""
+        found = [call for call in self.open if call.id == id_ or not id_]
+        if not found:
+            raise ShapeError(
+                place,
+                f"is a result of call {id_!r}, which the assistant's message before it"
+                " does not hold: give the 'tool_call_id' of one that it holds",
+            )
+        call = found[0]
+        self.open.remove(call)
+        by_call = self.results.setdefault(call.name, {})
+        by_call.setdefault(call.id, []).append(encoded(message.content))
+        self.asked = not self.open
+
+
+def chat_scenario(
+    messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """Return a chat as the JSON of a scenario; raises ShapeError.
+
+    ``tools`` are those that were offered, as a scenario has them; those that were
+    called without being offered are there as well.
+    """
+    chat = _Chat()
+    first = messages[0] if messages else None
+    instruction = first.content if first and first.role == "system" else ""
+    start = 1 if first is not None and first.role == "system" else 0
+    for at, message in enumerate(messages[start:], start):
+        chat.read(message, f"messages[{at}]")
+    if chat.input:
+        chat.runs.append(chat.input)
+    if not any(text.startswith(("user:", "{")) for run in chat.runs for text in run):
+        raise ShapeError("messages", "hold nothing that a user said: add it")
+    agent: dict[str, Any] = {}
+    if instruction:
+        agent["instruction"] = encoded(instruction)
+    declared = {str(each["name"]): dict(each) for each in tools}
+    names = dict.fromkeys([*declared, *chat.results])
+    if names:
+        agent["tools"] = [
+            _told(declared.get(name, {"name": name}), chat.results.get(name, {}))
+            for name in names
+        ]
+    if max(chat.lengths, default=0) + 1 > ITERATIONS:
+        agent["max_iterations"] = max(chat.lengths) + 1
+    return {"agent": agent, "model_script": chat.script, "runs": _turns(chat.runs)}
+
+
+def _turns(inputs: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    return [
+        {"input": list(each), **({"continues": True} if at else {})}
+        for at, each in enumerate(inputs)
+    ]
+
+
+def _told(spec: dict[str, Any], by_call: dict[str, list[str]]) -> dict[str, Any]:
+    made = {"result": f"({NOT_RECORDED})", **spec}
+    return made | ({"by_call": by_call} if any(by_call.values()) else {})

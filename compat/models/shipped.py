@@ -12,8 +12,8 @@ from typing import Final
 
 from compat.models.derive import INDEX, read_index, script_of
 from compat.models.errors import MissingSessionsError
-from compat.models.exchanges import CHAT
 from compat.models.importing import ImportedFile, import_file
+from compat.wire.interfaces.chat import CHAT
 
 FOLDERS: Final = (
     Path(__file__).with_name("derived"),

@@ -20,6 +20,7 @@ from hashlib import sha256
 from typing import Any, Final, TypeAlias
 
 from compat.models.errors import ShapeError
+from compat.wire.interfaces.chat import chat_call
 from refengine.testing.json_values import is_list, is_mapping
 
 INPUT: Final = "gen_ai.input.messages"
@@ -186,11 +187,8 @@ def _messages(message: object, place: str) -> Iterator[dict[str, Any]]:
 
 
 def _call(part: Mapping[str, Any]) -> dict[str, Any]:
-    function = {
-        "name": part.get("name"),
-        "arguments": _json(part.get("arguments") or {}),
-    }
-    return {"id": part.get("id"), "type": "function", "function": function}
+    given = _json(part.get("arguments") or {})
+    return chat_call(part.get("id"), part.get("name"), given)
 
 
 def _content(parts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

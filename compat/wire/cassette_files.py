@@ -24,6 +24,7 @@ from compat.wire.errors import (
     UnknownKeyError,
 )
 from compat.wire.exchanges import (
+    GZIP,
     Exchange,
     Headers,
     NotDecodableError,
@@ -36,7 +37,6 @@ from compat.wire.exchanges import (
 from refengine.testing.json_values import is_list, is_mapping
 
 VERSION: Final = 1
-_GZIP: Final = b"\x1f\x8b"
 _ENCODING: Final = "content-encoding"
 _FILE: Final = {"version", "interactions", "metadata"}
 _INTERACTION: Final = {"request", "response"}
@@ -76,7 +76,7 @@ def is_cassette(path: Path) -> bool:
     if path.suffix in {".yaml", ".yml"}:
         return True
     data = path.read_bytes()
-    if data.startswith(_GZIP):
+    if data.startswith(GZIP):
         return True
     try:
         tree = json.loads(data)
@@ -111,7 +111,7 @@ def request_of(tree: Anything, name: str, number: int) -> Request:
 
 
 def _unzipped(data: bytes, name: str) -> bytes:
-    if not data.startswith(_GZIP):
+    if not data.startswith(GZIP):
         return data
     try:
         return decoded(data, "gzip")

@@ -13,13 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Self, TypeAlias
 
 from compat.wire.errors import WireError
-from refengine.messages import (
-    Message,
-    MessageChunk,
-    ToolCall,
-    ToolCallChunk,
-    join_chunks,
-)
+from compat.wire.interfaces.chat import chat_message
+from refengine.messages import Message, ToolCall
 from refengine.testing.notation import decoded, parse_message
 from refengine.testing.ops import Spec, ToolSpec
 from refengine.testing.scenario import AgentSpec, RunSpec, Scenario
@@ -152,6 +147,10 @@ class ClientPlayer:
         return "no iteration is left"
 
     def _ask(self, *, streaming: bool) -> Message:
+        from openai.lib.streaming.chat import (  # noqa: PLC0415  # of the extra ``dev``
+            ChatCompletionStreamState,
+        )
+
         body: dict[str, Any] = {"model": MODEL, "messages": self.history}
         if self.agent.tools:
             body["tools"] = [_offered(spec) for spec in self.agent.tools]
@@ -159,8 +158,11 @@ class ClientPlayer:
         if not streaming:
             return _message(create(**body))
         usage = {"include_usage": True}
+        state = ChatCompletionStreamState()
         with create(**body, stream=True, stream_options=usage) as events:
-            return _joined(list(events))
+            for each in events:
+                state.handle_chunk(each)
+        return _message(state.current_completion_snapshot)
 
 
 def _offered(spec: ToolSpec) -> dict[str, Any]:
@@ -170,60 +172,15 @@ def _offered(spec: ToolSpec) -> dict[str, Any]:
 
 
 def _sent(message: Message) -> dict[str, Any]:
-    """Return a message as it is sent, what an answer had beside its text with it."""
-    sent: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.tool_call_id is not None:
-        sent["tool_call_id"] = message.tool_call_id
-    sent |= message.extra
-    if message.tool_calls:
-        sent["content"] = message.content or None
-        sent["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            }
-            for call in message.tool_calls
-        ]
-    return sent
+    return chat_message(message, message.extra)
 
 
-def _message(whole: Any) -> Message:  # noqa: ANN401  # a ChatCompletion
-    message = whole.choices[0].message
+def _message(answer: Any) -> Message:  # noqa: ANN401  # a ChatCompletion
+    message = answer.choices[0].message
     calls = tuple(
         ToolCall(call.id, call.function.name, call.function.arguments)
         for call in message.tool_calls or ()
         if call.type == "function"
     )
-    return _said(message.content, calls, message.refusal)
-
-
-def _joined(events: Sequence[Any]) -> Message:
-    """Put a stream together; a refusal comes in pieces, too."""
-    whole = join_chunks(map(_chunk, events))
-    deltas = [event.choices[0].delta for event in events if event.choices]
-    refusal = "".join(delta.refusal or "" for delta in deltas)
-    return _said(whole.content, whole.tool_calls, refusal)
-
-
-def _said(
-    content: str | None, calls: tuple[ToolCall, ...], refusal: str | None
-) -> Message:
-    extra = {"refusal": refusal} if refusal else {}
-    return Message("assistant", content or "", calls, extra=extra)
-
-
-def _chunk(event: Any) -> MessageChunk:  # noqa: ANN401  # a ChatCompletionChunk
-    if not event.choices:
-        return MessageChunk()
-    delta = event.choices[0].delta
-    calls = tuple(
-        ToolCallChunk(
-            call.index,
-            call.id or "",
-            (call.function and call.function.name) or "",
-            (call.function and call.function.arguments) or "",
-        )
-        for call in delta.tool_calls or ()
-    )
-    return MessageChunk(delta.content or "", calls)
+    extra = {"refusal": message.refusal} if message.refusal else {}
+    return Message("assistant", message.content or "", calls, extra=extra)

@@ -115,6 +115,22 @@ def is_text(body: bytes) -> bool:
     return True
 
 
+GZIP: Final = b"\x1f\x8b"
+_PACKINGS: Final = {
+    GZIP: "gzip",
+    b"x\x01": "deflate",
+    b"x^": "deflate",
+    b"x\x9c": "deflate",
+    b"x\xda": "deflate",
+}
+"""How packed bytes begin, whatever a header says."""
+
+
+def packing_of(body: bytes) -> str:
+    """Return the encoding that bytes begin like, or nothing."""
+    return _PACKINGS.get(body[:2], "")
+
+
 def _gzip(body: bytes) -> bytes:
     """Unpack all members; servers that flush send several."""
     unpacked = b""

@@ -1,14 +1,19 @@
-"""Recording a cassette from a scenario: official client, scripted server, vcrpy.
+"""Recording a cassette, from a scenario or between a program and a vendor.
 
-The file then holds what really went over a wire, in the shapes of OpenAI; the model's
-part was written by hand, and the manifest beside the file says so.
+From a scenario: official client, scripted server, vcrpy. The file then holds what
+really went over a wire, in the shapes of OpenAI; the model's part was written by hand,
+and the manifest beside the file says so.
+
+Between a program and a vendor a server hands on what they say. Any program can be
+pointed at it, in any language: it has one address to be told. Each exchange is written
+when it has ended, scrubbed, in the order of the requests, also of those that overlap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +22,14 @@ from typing import Final
 
 from compat.wire.cassette_files import read_cassette
 from compat.wire.client import Client, check_playable, play
-from compat.wire.errors import CassetteExistsError, NoManifestError, WireError
+from compat.wire.errors import (
+    CassetteExistsError,
+    NoManifestError,
+    NothingRecordedError,
+    ScrubbingError,
+    UnsetSecretError,
+    WireError,
+)
 from compat.wire.exchanges import Exchange
 from compat.wire.manifest import (
     NAME,
@@ -28,9 +40,10 @@ from compat.wire.manifest import (
     read_manifest,
 )
 from compat.wire.scrubbing import Scrubber
+from compat.wire.server.passing import FailedExchange, PassedExchange
 from compat.wire.server.scripted import ScriptedServer
 from compat.wire.strict import strict_cassette
-from compat.wire.writing import write_cassette
+from compat.wire.writing import AppendedCassette, write_cassette
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import load_scenario
 
@@ -160,3 +173,67 @@ def _named(source: Path, path: Path) -> str:
     scenario, folder = source.resolve(), path.parent.resolve()
     inside = scenario.is_relative_to(folder)
     return scenario.relative_to(folder).as_posix() if inside else scenario.name
+
+
+_NOBODY: Final = Scrubber()
+"""Takes what looks like a key out of lines that are shown."""
+
+
+@dataclass(slots=True)
+class ProxyRecorder:
+    """Writes exchanges in the order of their requests, and counts those it cannot.
+
+    ``say`` is told in a line what is not in the file, and why.
+    """
+
+    cassette: AppendedCassette
+    say: Callable[[str], None]
+    lost: int = 0
+    _next: int = 1
+    _waiting: dict[int, PassedExchange | FailedExchange] = field(
+        default_factory=dict[int, "PassedExchange | FailedExchange"]
+    )
+
+    def hear(self, each: PassedExchange | FailedExchange) -> None:
+        """Take an exchange that has ended; it waits for those before it."""
+        self._waiting[each.number] = each
+        while self._next in self._waiting:
+            self._take(self._waiting.pop(self._next))
+            self._next += 1
+
+    def end(self) -> None:
+        """Write what still waits for an exchange that never ended.
+
+        Raises NothingRecordedError if no request came at all.
+        """
+        for number in sorted(self._waiting):
+            for missing in range(self._next, number):
+                self._take(FailedExchange(missing, "it has not ended"))
+            self._take(self._waiting.pop(number))
+            self._next = number + 1
+        if not self.cassette.written and not self.lost:
+            raise NothingRecordedError(self.cassette.path.name)
+
+    def _take(self, each: PassedExchange | FailedExchange) -> None:
+        if isinstance(each, FailedExchange):
+            self._lose(each.number, each.problem)
+            return
+        try:
+            self.cassette.add(each.exchange)
+        except (ScrubbingError, OSError) as error:
+            self._lose(each.number, str(error))
+
+    def _lose(self, number: int, problem: str) -> None:
+        self.lost += 1
+        self.say(_NOBODY.text(f"request {number} is not in the file: {problem}"))
+
+
+def secrets_named(names: Iterable[str], environment: Mapping[str, str]) -> list[str]:
+    """Return the values of variables; raises UnsetSecretError for one without any."""
+    found: list[str] = []
+    for name in names:
+        value = environment.get(name, "")
+        if not value:
+            raise UnsetSecretError(name)
+        found.append(value)
+    return found

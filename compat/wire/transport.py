@@ -10,22 +10,35 @@ costs the same however long the cassette is. Nothing ever waits.
 A recording keeps a stream as one body, so where its pieces were cut is lost, and with
 it what a client does about a cut inside a character or an event, or about an end that
 comes too soon. A ``Delivery`` says both instead.
+
+``replay`` sends a cassette's own requests: it shows that the file can be played from
+its first exchange to its last, and what is in it.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from threading import Lock
 from types import MappingProxyType, TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
+from urllib.parse import urlsplit
 
 import httpx2
 
-from compat.wire.errors import DeliveryError, PlayingError
+from compat.wire.errors import (
+    ChangedFileError,
+    DeliveryError,
+    NoManifestError,
+    PlayingError,
+)
 from compat.wire.exchanges import Request, headers_of, pairs_of
-from compat.wire.matching import Recording, hides
+from compat.wire.manifest import NAME, hash_of, read_manifest
+from compat.wire.matching import Recording, hides, recording_of
+from refengine.testing.json_values import is_list, is_mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,3 +226,102 @@ class _Pieces(httpx2.SyncByteStream, httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for piece in iter(self):
             yield piece
+
+
+SHOWN: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One exchange: what was asked, and in short what was answered."""
+
+    method: str
+    path: str
+    status: int
+    answer: str
+
+    def __str__(self) -> str:
+        """Return it as one line."""
+        return f"{self.method} {self.path}  {self.status}  {self.answer}"
+
+
+def replay(path: Path) -> Iterator[Replayed]:
+    """Send each request of a cassette through the transport that replays it.
+
+    Raises a CassetteError if the file cannot be played, a PlayingError if it does not
+    play as it stands, and ChangedFileError if a manifest beside it tells another file.
+    """
+    recording = recording_of(path)
+    _check_manifest(path)
+    transport = ReplayTransport(recording)
+    with httpx2.Client(transport=transport, trust_env=False) as client:
+        for exchange in recording.exchanges:
+            request = exchange.request
+            answer = client.request(
+                request.method,
+                request.url,
+                content=request.body,
+                headers=pairs_of(request.headers),
+            )
+            shown = _short(answer.headers.get("content-type", ""), answer.text)
+            address = urlsplit(request.url).path
+            yield Replayed(request.method, address, answer.status_code, shown)
+
+
+def _check_manifest(path: Path) -> None:
+    """Compare a file with its entry, if it has one: not each folder has a manifest."""
+    try:
+        entries = read_manifest(path.parent).cassette
+    except NoManifestError:
+        return
+    for entry in entries:
+        if entry.file == path.name and entry.sha256 != hash_of(path):
+            raise ChangedFileError(NAME, path.name, "the hash differs")
+
+
+def _short(kind: str, text: str) -> str:
+    """Return what an answer says: its text, calls or error, else how long it is."""
+    streamed = kind.startswith("text/event-stream")
+    trees = list(_events(text)) if streamed else [_tree(text)]
+    words = "".join(word for tree in trees for word in _words(tree))
+    said = " ".join(words.split()) or f"{len(text)} characters of {kind or 'no type'}"
+    said = said if len(said) <= SHOWN else f"{said[: SHOWN - 1]}…"
+    return f"{len(trees)} events: {said}" if streamed else said
+
+
+def _events(text: str) -> Iterator[Any]:
+    for line in text.splitlines():
+        field, _, data = line.partition(":")
+        if field == "data" and data.strip() != "[DONE]":
+            yield _tree(data)
+
+
+def _tree(text: str) -> Any:  # noqa: ANN401  # what a file holds
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _words(tree: Any) -> Iterator[str]:  # noqa: ANN401  # what a file holds
+    """Yield what an object or event of chat completions says."""
+    if not is_mapping(tree):
+        return
+    error = tree.get("error")
+    if is_mapping(error):
+        yield str(error.get("message", ""))
+    choices = tree.get("choices")
+    for choice in choices if is_list(choices) else ():
+        part = choice.get("message") or choice.get("delta")
+        yield from _part(part) if is_mapping(part) else ()
+
+
+def _part(part: Mapping[str, Any]) -> Iterator[str]:
+    for key in ("content", "refusal"):
+        if isinstance(part.get(key), str):
+            yield part[key]
+    for call in part.get("tool_calls") or ():
+        # Arguments of parallel calls may come in turns, so a line could not hold them.
+        function: Mapping[str, Any] = call.get("function") or {}
+        if function.get("name"):
+            yield f" [calls {function['name']}]"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from statistics import median
 from typing import Final
 
-from compat.corpora.sampling import Stratum, clean_bound
+from compat.corpora.operations import Stratum, clean_bound
 from property_tests.exercised import AT_ONCE
 from tools.scale.figures import LargeCorpus, Throughput, WorkerFigures
 from tools.scale.workers import LARGE

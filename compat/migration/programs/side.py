@@ -12,28 +12,26 @@ from typing import Final
 
 from compat.migration.options import Reach
 from compat.migration.programs.commands import ProgramCommand
-from compat.migration.programs.files import ProgramFiles
-from compat.migration.programs.posting import (
-    HOST,
-    PORT,
-    PostedTurns,
-    free_port,
-    stream_socket,
-)
 from compat.migration.programs.process import ProgramProcess
 from compat.migration.programs.traces import (
     Entry,
+    ProgramFiles,
     SessionOver,
     TurnBegun,
     TurnOver,
     trace_of,
 )
 from compat.migration.programs.turns import (
+    HOST,
+    PORT,
     AskedTurn,
     PlainLines,
+    PostedTurns,
     SessionLines,
     TurnAnswer,
     TurnProtocol,
+    free_port,
+    stream_socket,
 )
 from compat.migration.session_copy import (
     HOME,

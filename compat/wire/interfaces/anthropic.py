@@ -7,9 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from compat.wire.interfaces.recorded import (
+    AnswerReader,
+    SaidPart,
+    message_of,
+    text_of,
+)
 from compat.wire.interfaces.request import (
     SAID,
+    THOUGHTS,
     USUAL,
+    SentBody,
     Tree,
     VendorRequest,
     VendorTool,
@@ -17,16 +25,18 @@ from compat.wire.interfaces.request import (
     check_results,
     kind_of,
     listed,
+    object_in,
     object_of,
     rest_of,
     settled,
     spoken,
+    thought_of,
+    without_thoughts,
 )
-from compat.wire.interfaces.thinking import THOUGHTS, thought_of, without_thoughts
 from compat.wire.server.refusals import ApiError, missing
 from compat.wire.server.sessions import ScriptedAnswer
 from compat.wire.server.shapes import FINISH, PIECE, encoded, tokens
-from refengine.messages import Json, Message, ToolCall
+from refengine.messages import Json, Message, ToolCall, ToolCallChunk
 from refengine.testing.json_values import is_list, is_mapping
 
 ANTHROPIC: Final = "Anthropic Messages"
@@ -161,6 +171,39 @@ def _tool(tool: Tree) -> VendorTool:
     )
 
 
+def anthropic_said(body: Tree) -> Message | None:
+    """Return what an answer says, None if it has no list of blocks."""
+    return message_of(_parts(body)) if is_list(body.get("content")) else None
+
+
+def _parts(body: Tree) -> Iterator[SaidPart]:
+    for block in listed(body, "content"):
+        if block.get("type") == "text":
+            yield "text", text_of(block.get("text"))
+        elif block.get("type") == "tool_use":
+            given = json.dumps(block.get("input"), ensure_ascii=False)
+            yield ToolCall(text_of(block.get("id")), text_of(block.get("name")), given)
+
+
+class AnthropicStream(AnswerReader):
+    """Reads a stream: each delta is a chunk."""
+
+    def event(self, tree: Tree) -> None:
+        """Take an event in."""
+        self.ended |= tree.get("type") == "message_stop"
+        index = tree.get("index")
+        at = index if type(index) is int else None
+        block, delta = object_of(tree, "content_block"), object_of(tree, "delta")
+        if block.get("type") == "tool_use":
+            id_, name = str(block.get("id", "")), str(block.get("name", ""))
+            self.say("", ToolCallChunk(at, id_, name))
+        elif delta.get("type") == "text_delta":
+            self.say(str(delta.get("text", "")))
+        elif delta.get("type") == "input_json_delta":
+            piece = str(delta.get("partial_json", ""))
+            self.say("", ToolCallChunk(at, "", "", piece))
+
+
 @dataclass(frozen=True, slots=True)
 class AnthropicAnswer:
     """An answer as a message of Anthropic's."""
@@ -223,7 +266,12 @@ class AnthropicAnswer:
         if text:
             found.append({"type": "text", "text": text})
         return found + [
-            {"type": "tool_use", "id": c.id, "name": c.name, "input": _input(c)}
+            {
+                "type": "tool_use",
+                "id": c.id,
+                "name": c.name,
+                "input": object_in(c.arguments),
+            }
             for c in message.tool_calls
         ]
 
@@ -270,15 +318,6 @@ class AnthropicAnswer:
             yield {"type": "text_delta", "text": text}
 
 
-def _input(call: ToolCall) -> Mapping[str, Any]:
-    """Return arguments as an object; a vendor has no other ones."""
-    try:
-        found: object = json.loads(call.arguments or "{}")
-    except (ValueError, RecursionError):
-        found = None
-    return found if is_mapping(found) else {"value": call.arguments}
-
-
 def error_body(error: ApiError) -> Mapping[str, Any]:
     """Return the body of an error."""
     kind = ERRORS.get(_status(error), "api_error")
@@ -289,38 +328,14 @@ def _status(error: ApiError) -> int:
     return 529 if error.kind.status == 503 else error.kind.status
 
 
-@dataclass(frozen=True, slots=True)
-class AnthropicInterface:
-    """Anthropic's Messages."""
+def check_anthropic(sent: SentBody, asked: VendorRequest) -> None:
+    """Refuse what Anthropic refuses; raises ApiError."""
+    for name in ("model", "max_tokens", "messages"):
+        if not sent.body.get(name):
+            raise missing(name)
+    check_results(asked.messages)
 
-    name: str = ANTHROPIC
 
-    def read(
-        self,
-        body: Mapping[str, Any],
-        path: str,  # noqa: ARG002  # as all interfaces
-        kept: dict[str, Any],  # noqa: ARG002  # as all interfaces
-    ) -> VendorRequest:
-        """Read a request."""
-        return anthropic_request(body)
-
-    def check(self, body: Mapping[str, Any], asked: VendorRequest) -> None:
-        """Refuse what Anthropic refuses; raises ApiError."""
-        for name in ("model", "max_tokens", "messages"):
-            if not body.get(name):
-                raise missing(name)
-        check_results(asked.messages)
-
-    def answers(
-        self,
-        asked: VendorRequest,
-        said: ScriptedAnswer,
-        body: Mapping[str, Any],  # noqa: ARG002  # as all interfaces
-        kept: dict[str, Any],  # noqa: ARG002  # as all interfaces
-    ) -> AnthropicAnswer:
-        """Return an answer as a message."""
-        return AnthropicAnswer(said, asked)
-
-    def failed(self, error: ApiError) -> tuple[int, Mapping[str, Json]]:
-        """Return status and body of an error."""
-        return _status(error), error_body(error)
+def anthropic_failed(error: ApiError) -> tuple[int, Mapping[str, Json]]:
+    """Return status and body of an error."""
+    return _status(error), error_body(error)

@@ -1,9 +1,10 @@
-"""OpenAI's chat completions as canonical requests."""
+"""OpenAI's chat completions: canonical requests, and messages as they are written."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 from compat.wire.interfaces.request import (
     ROLES,
@@ -22,6 +23,7 @@ from refengine.messages import Json, Message, ToolCall
 from refengine.testing.json_values import is_mapping
 
 CHAT: Final = "OpenAI chat completions"
+NOTHING: Final[Mapping[str, Json]] = MappingProxyType({})
 TEXTS: Final = {"text": "text", "input_text": "text", "output_text": "text"}
 SETTINGS: Final[Mapping[str, str]] = {
     "model": "model",
@@ -120,3 +122,25 @@ def _format(given: object) -> Json:
         return None
     schema = given.get("json_schema")
     return {"type": given.get("type"), **schema} if is_mapping(schema) else dict(given)
+
+
+def chat_call(id_: object, name: object, arguments: object) -> dict[str, Any]:
+    """Return a call as it is written."""
+    function = {"name": name, "arguments": arguments}
+    return {"id": id_, "type": "function", "function": function}
+
+
+def chat_message(
+    message: Message, extra: Mapping[str, Json] = NOTHING
+) -> dict[str, Any]:
+    """Return a message as a client sends it, with what else an answer had."""
+    sent: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.tool_call_id is not None:
+        sent["tool_call_id"] = message.tool_call_id
+    sent |= extra
+    if message.tool_calls:
+        sent["content"] = message.content or None
+        sent["tool_calls"] = [
+            chat_call(c.id, c.name, c.arguments) for c in message.tool_calls
+        ]
+    return sent

@@ -6,27 +6,38 @@ import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, Final
 
+from compat.wire.interfaces.recorded import (
+    AnswerReader,
+    SaidPart,
+    message_of,
+    text_of,
+)
 from compat.wire.interfaces.request import (
     SAID,
+    THOUGHTS,
     USUAL,
+    SentBody,
     Tree,
     VendorRequest,
     VendorTool,
     called,
     check_results,
     listed,
+    object_in,
     object_of,
     rest_of,
     settled,
     spoken,
+    thought_of,
+    without_thoughts,
 )
-from compat.wire.interfaces.thinking import THOUGHTS, thought_of, without_thoughts
 from compat.wire.server.refusals import ApiError, missing
 from compat.wire.server.sessions import ScriptedAnswer
 from compat.wire.server.shapes import FINISH, encoded, tokens
-from refengine.messages import Json, Message, ToolCall
+from refengine.messages import Json, Message, ToolCall, ToolCallChunk
 from refengine.testing.json_values import is_list, is_mapping, thawed
 
 GEMINI: Final = "Gemini generateContent"
@@ -258,6 +269,51 @@ def _format(given: Tree) -> Json:
     return {"type": "json_schema", "schema": _lowered(schema)}
 
 
+def gemini_said(body: Tree, place: int, calls: int = 0) -> Message:
+    """Return what the first candidate of an answer says.
+
+    Calls are known by their places, since most have no ids: ``place`` is that of the
+    answer among the contents, and so many ``calls`` were told of it before.
+    """
+    number = count(calls)
+    first = next(iter(listed(body, "candidates")), {})
+    return message_of(
+        _part(each, place, number)
+        for each in listed(object_of(first, "content"), "parts")
+    )
+
+
+def _part(part: Tree, place: int, number: Iterator[int]) -> SaidPart:
+    call = part.get("functionCall")
+    if is_mapping(call):
+        given = json.dumps(call.get("args"), ensure_ascii=False)
+        id_ = f"call-{place}-{next(number)}"
+        return ToolCall(id_, text_of(call.get("name")), given)
+    return "reasoning" if part.get("thought") else "text", text_of(part.get("text"))
+
+
+class GeminiStream(AnswerReader):
+    """Reads a stream of an answer at a place among the contents."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__()
+        self._place = place
+        self._calls = 0
+
+    def event(self, tree: Tree) -> None:
+        """Take an event in, which has whole calls."""
+        first = next(iter(listed(tree, "candidates")), {})
+        self.ended |= "finishReason" in first
+        said = gemini_said(tree, self._place, self._calls)
+        pieces = [
+            ToolCallChunk(at, each.id, each.name, each.arguments)
+            for at, each in enumerate(said.tool_calls, self._calls)
+        ]
+        self._calls += len(pieces)
+        if said.content or pieces:
+            self.say(said.content, *pieces)
+
+
 @dataclass(frozen=True, slots=True)
 class GeminiAnswer:
     """An answer as Gemini's."""
@@ -293,7 +349,13 @@ class GeminiAnswer:
         text = message.content or str(message.extra.get("refusal", ""))
         found: list[dict[str, Any]] = [{"text": text}] if text else []
         found += [
-            {"functionCall": {"id": c.id, "name": c.name, "args": _args(c)}}
+            {
+                "functionCall": {
+                    "id": c.id,
+                    "name": c.name,
+                    "args": object_in(c.arguments),
+                }
+            }
             for c in message.tool_calls
         ]
         return [*self._thought(), *self._signed(found)]
@@ -344,15 +406,6 @@ def _event(body: object) -> bytes:
     return b"data: " + encoded(body) + b"\r\n\r\n"
 
 
-def _args(call: ToolCall) -> Mapping[str, Any]:
-    """Return arguments as an object; a vendor has no other ones."""
-    try:
-        found: object = json.loads(call.arguments or "{}")
-    except (ValueError, RecursionError):
-        found = None
-    return found if is_mapping(found) else {"value": call.arguments}
-
-
 def error_of(error: ApiError) -> Mapping[str, Json]:
     """Return the body of an error."""
     status = error.kind.status
@@ -360,37 +413,13 @@ def error_of(error: ApiError) -> Mapping[str, Json]:
     return {"error": {"code": status, "message": error.message, "status": named}}
 
 
-@dataclass(frozen=True, slots=True)
-class GeminiInterface:
-    """Gemini's generateContent."""
+def check_gemini(sent: SentBody, asked: VendorRequest) -> None:
+    """Refuse what Gemini refuses; raises ApiError."""
+    if not sent.body.get("contents"):
+        raise missing("contents")
+    check_results(asked.messages)
 
-    name: str = GEMINI
 
-    def read(
-        self,
-        body: Mapping[str, Any],
-        path: str,
-        kept: dict[str, Any],  # noqa: ARG002  # as all interfaces
-    ) -> VendorRequest:
-        """Read a request."""
-        return gemini_request(body, path)
-
-    def check(self, body: Mapping[str, Any], asked: VendorRequest) -> None:
-        """Refuse what Gemini refuses; raises ApiError."""
-        if not body.get("contents"):
-            raise missing("contents")
-        check_results(asked.messages)
-
-    def answers(
-        self,
-        asked: VendorRequest,
-        said: ScriptedAnswer,
-        body: Mapping[str, Any],  # noqa: ARG002  # as all interfaces
-        kept: dict[str, Any],  # noqa: ARG002  # as all interfaces
-    ) -> GeminiAnswer:
-        """Return an answer as Gemini's."""
-        return GeminiAnswer(said, asked)
-
-    def failed(self, error: ApiError) -> tuple[int, Mapping[str, Json]]:
-        """Return status and body of an error."""
-        return error.kind.status, error_of(error)
+def gemini_failed(error: ApiError) -> tuple[int, Mapping[str, Json]]:
+    """Return status and body of an error."""
+    return error.kind.status, error_of(error)

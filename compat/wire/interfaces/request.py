@@ -7,13 +7,13 @@ what is so anyway left out; what only one of them has is ``own``, under its name
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from compat.wire.server.refusals import ApiError
 from refengine.messages import Json, Message, Role, ToolCall
-from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping, thawed
 
 Tree: TypeAlias = "Mapping[str, Any]"  # JSON as a client sent it
 
@@ -27,6 +27,15 @@ ROLES: Final[Mapping[str, Role]] = {
 }
 PARTS: Final = "parts"
 """Key of ``extra`` under which parts of a message stand that are not text."""
+REASONING: Final = "reasoning"
+"""Key of ``extra`` under which the text of a message's reasoning stands."""
+THOUGHTS: Final = "thoughts"
+"""Key among what is an interface's own; each has ``message``, ``at`` and ``part``.
+
+What a model thought, and a program sends back with its history, has a form of each
+vendor's own, sealed or signed, and nobody else can read it. So it is no part of a
+canonical message: it is taken out, with the place where it stood.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +83,18 @@ class VendorRequest:
         return self.settings.get("stream") is True
 
 
+@dataclass(frozen=True, slots=True)
+class SentBody:
+    """The body of a request, the path it was sent to, and what the vendor keeps.
+
+    ``kept`` is of a session, such as stored conversations.
+    """
+
+    body: Tree
+    path: str = ""
+    kept: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
 def settled(settings: Mapping[str, Json], usual: Mapping[str, Json]) -> dict[str, Json]:
     """Return settings without null, and without those that are as they are anyway."""
     return {
@@ -102,6 +123,15 @@ def arguments_of(given: object) -> str:
     return json.dumps(given, sort_keys=True, ensure_ascii=False)
 
 
+def object_in(arguments: str) -> Mapping[str, Any]:
+    """Return arguments as an object; most vendors have no other ones."""
+    try:
+        found: object = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        found = None
+    return found if is_mapping(found) else {"value": arguments}
+
+
 def called(id_: object, name: object, arguments: object) -> ToolCall:
     """Return a call, its arguments in canonical form."""
     return ToolCall(str(id_ or ""), str(name or ""), arguments_of(arguments))
@@ -119,7 +149,7 @@ def spoken(
     """
     if content is None or isinstance(content, str):
         return Message(role, content or "", **more)
-    parts = [each for each in content if is_mapping(each)] if is_list(content) else []
+    parts = objects(content)
     read = [_text_of(each, texts) for each in parts]
     found = "".join(text for text in read if text is not None)
     extra: dict[str, Json] = dict(more.pop("extra", {}))
@@ -153,12 +183,15 @@ def kind_of(tool: Tree, own: str) -> dict[str, Json]:
     return {} if kind in {None, own} else {"type": kind}
 
 
+def objects(given: object) -> Sequence[Tree]:
+    """Return the objects of a list; of anything else none."""
+    return [each for each in given if is_mapping(each)] if is_list(given) else []
+
+
 def listed(tree: Tree, key: str) -> Sequence[Tree]:
     """Return the objects of a list, or the one that stands in place of a list."""
     given = tree.get(key)
-    if is_mapping(given):
-        return [given]
-    return [each for each in given if is_mapping(each)] if is_list(given) else []
+    return [given] if is_mapping(given) else objects(given)
 
 
 def object_of(tree: Tree, key: str) -> Tree:
@@ -169,10 +202,8 @@ def object_of(tree: Tree, key: str) -> Tree:
 
 def words_of(content: object, kind: str) -> str:
     """Return the text of the parts of a type, whose key has its name."""
-    parts = [each for each in content if is_mapping(each)] if is_list(content) else []
-    return "".join(
-        str(part.get(kind, "")) for part in parts if part.get("type") == kind
-    )
+    found = (each for each in objects(content) if each.get("type") == kind)
+    return "".join(str(each.get(kind, "")) for each in found)
 
 
 def joined(messages: Iterable[Message]) -> list[Message]:
@@ -212,6 +243,30 @@ def with_parts(message: Message, parts: Sequence[Json]) -> Message:
     if any(not isinstance(each, str) for each in parts):
         extra[PARTS] = list(parts)
     return replace(message, extra=extra)
+
+
+def thought_of(message: Message) -> str:
+    """Return what a model thinks before it says an answer of a script."""
+    return str(message.extra.get(REASONING) or "")
+
+
+def without_thoughts(
+    messages: Iterable[Message], is_thought: Callable[[Tree], bool]
+) -> tuple[tuple[Message, ...], list[Json]]:
+    """Return messages without thoughts, and these with their places."""
+    kept: list[Message] = []
+    thoughts: list[Json] = []
+    for each in messages:
+        parts = parts_of(each)
+        places = [at for at, p in enumerate(parts) if is_mapping(p) and is_thought(p)]
+        for at in places:
+            place: dict[str, Json] = {"message": len(kept), "at": at}
+            thoughts.append({**place, "part": thawed(parts[at])})
+        rest = [part for at, part in enumerate(parts) if at not in places]
+        plain = with_parts(each, rest) if places else each
+        if not places or plain.content or plain.tool_calls or plain.extra:
+            kept.append(plain)
+    return tuple(kept), thoughts
 
 
 def answered(message: Message) -> Message:

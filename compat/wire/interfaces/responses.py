@@ -9,10 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from compat.wire.interfaces.recorded import (
+    AnswerReader,
+    SaidPart,
+    message_of,
+    text_of,
+)
 from compat.wire.interfaces.request import (
     PARTS,
     ROLES,
     SAID,
+    THOUGHTS,
     USUAL,
     Tree,
     VendorRequest,
@@ -25,10 +32,17 @@ from compat.wire.interfaces.request import (
     rest_of,
     settled,
     spoken,
+    without_thoughts,
     words_of,
 )
-from compat.wire.interfaces.thinking import THOUGHTS, without_thoughts
-from refengine.messages import Json, Message, Role
+from refengine.messages import (
+    Json,
+    Message,
+    MessageChunk,
+    Role,
+    ToolCall,
+    ToolCallChunk,
+)
 from refengine.testing.json_values import is_list, is_mapping
 
 RESPONSES: Final = "OpenAI Responses"
@@ -46,6 +60,9 @@ SETTINGS: Final[Mapping[str, str]] = {
     "prompt_cache_key": "prompt_cache_key",
     "safety_identifier": "safety_identifier",
 }
+ENDED: Final = frozenset(
+    ("response.completed", "response.incomplete", "response.failed")
+)
 _TAKEN: Final = frozenset(
     (
         *SETTINGS,
@@ -162,6 +179,45 @@ def _choice(choice: object) -> Json:
     if choice.get("type") == "function":
         return {"name": choice.get("name")}
     return dict(choice)
+
+
+def responses_said(body: Tree) -> Message:
+    """Return what an answer says."""
+    return message_of(part for item in listed(body, "output") for part in _parts(item))
+
+
+def _parts(item: Tree) -> Iterator[SaidPart]:
+    kind = item.get("type")
+    if kind == "function_call":
+        told = (text_of(item.get(key)) for key in ("call_id", "name", "arguments"))
+        yield ToolCall(*told)
+    for each in listed(item, "content") if kind == "message" else ():
+        if each.get("type") == "output_text":
+            yield "text", text_of(each.get("text"))
+        elif each.get("type") == "refusal":
+            yield "refusal", text_of(each.get("refusal"))
+    for each in listed(item, "summary") if kind == "reasoning" else ():
+        yield "reasoning", text_of(each.get("text"))
+
+
+class ResponsesStream(AnswerReader):
+    """Reads a stream: each piece of a text or a call is a chunk."""
+
+    def event(self, tree: Tree) -> None:
+        """Take an event in."""
+        kind, at = str(tree.get("type")), tree.get("output_index")
+        self.ended |= kind in ENDED
+        if kind == "response.output_text.delta":
+            self.say(str(tree.get("delta", "")))
+        elif kind == "response.refusal.done":
+            self.chunks.append(MessageChunk(extra={"refusal": tree.get("refusal")}))
+        elif kind == "response.function_call_arguments.delta":
+            self.say("", ToolCallChunk(at, "", "", str(tree.get("delta", ""))))
+        elif kind == "response.output_item.added":
+            item = object_of(tree, "item")
+            if item.get("type") == "function_call":
+                id_, name = str(item.get("call_id", "")), str(item.get("name", ""))
+                self.say("", ToolCallChunk(at, id_, name))
 
 
 def items_of(message: Message, number: int, status: str) -> Iterator[dict[str, Any]]:

@@ -7,21 +7,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from compat.wire.interfaces.request import (
+    SentBody,
     VendorRequest,
     answered,
     check_results,
     parts_of,
+    thought_of,
     with_parts,
 )
 from compat.wire.interfaces.responses import (
-    RESPONSES,
     history_of,
     items_of,
-    responses_request,
     stored_id,
     thought_part,
 )
-from compat.wire.interfaces.thinking import thought_of
 from compat.wire.server.refusals import ApiError, missing
 from compat.wire.server.sessions import ScriptedAnswer
 from compat.wire.server.shapes import EPOCH, FINISH, PIECE, encoded, tokens
@@ -195,49 +194,28 @@ def _call(at: int, item: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "response.output_item.done", "output_index": at, "item": item}
 
 
-@dataclass(frozen=True, slots=True)
-class ResponsesInterface:
-    """OpenAI's Responses, with what it stores."""
+def check_responses(sent: SentBody, asked: VendorRequest) -> None:
+    """Refuse what OpenAI refuses; raises ApiError."""
+    if not sent.body.get("model"):
+        raise missing("model")
+    if "not_stored" in asked.own:
+        text = f"Previous response with id '{stored_id(sent.body)}' not found."
+        raise ApiError(
+            text, param="previous_response_id", code="previous_response_not_found"
+        )
+    check_results(asked.messages)
 
-    name: str = RESPONSES
 
-    def read(
-        self,
-        body: Mapping[str, Any],
-        path: str,  # noqa: ARG002  # as all interfaces
-        kept: dict[str, Any],
-    ) -> VendorRequest:
-        """Read a request."""
-        return responses_request(body, kept)
-
-    def check(self, body: Mapping[str, Any], asked: VendorRequest) -> None:
-        """Refuse what OpenAI refuses; raises ApiError."""
-        if not body.get("model"):
-            raise missing("model")
-        if "not_stored" in asked.own:
-            text = f"Previous response with id '{stored_id(body)}' not found."
-            raise ApiError(
-                text, param="previous_response_id", code="previous_response_not_found"
-            )
-        check_results(asked.messages)
-
-    def answers(
-        self,
-        asked: VendorRequest,
-        said: ScriptedAnswer,
-        body: Mapping[str, Any],
-        kept: dict[str, Any],
-    ) -> ResponsesAnswer:
-        """Return an answer as a response, and store it unless that is forbidden."""
-        answer = ResponsesAnswer(said, asked, body)
-        if not (said.cut or said.error):
-            stored = (*history_of(body, kept), answer.stored())
-            if body.get("store") is not False:
-                kept[answer.id] = stored
-            if body.get("conversation"):
-                kept[stored_id(body) or ""] = stored
-        return answer
-
-    def failed(self, error: ApiError) -> tuple[int, Mapping[str, Json]]:
-        """Return status and body of an error."""
-        return error.kind.status, error.body
+def responses_answer(
+    sent: SentBody, asked: VendorRequest, said: ScriptedAnswer
+) -> ResponsesAnswer:
+    """Return an answer as a response, and store it unless that is forbidden."""
+    body, kept = sent.body, sent.kept
+    answer = ResponsesAnswer(said, asked, body)
+    if not (said.cut or said.error):
+        stored = (*history_of(body, kept), answer.stored())
+        if body.get("store") is not False:
+            kept[answer.id] = stored
+        if body.get("conversation"):
+            kept[stored_id(body) or ""] = stored
+    return answer

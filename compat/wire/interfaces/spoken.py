@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
-from compat.wire.interfaces.anthropic import AnthropicInterface
+from compat.wire.interfaces.anthropic import (
+    ANTHROPIC,
+    AnthropicAnswer,
+    anthropic_failed,
+    anthropic_request,
+    check_anthropic,
+)
 from compat.wire.interfaces.chat import CHAT, chat_request
-from compat.wire.interfaces.gemini import GeminiInterface
-from compat.wire.interfaces.request import VendorRequest
-from compat.wire.interfaces.responses_answers import ResponsesInterface
-from compat.wire.interfaces.said import REASONING
+from compat.wire.interfaces.gemini import (
+    GEMINI,
+    GeminiAnswer,
+    check_gemini,
+    gemini_failed,
+    gemini_request,
+)
+from compat.wire.interfaces.request import REASONING, SentBody, VendorRequest
+from compat.wire.interfaces.responses import RESPONSES, responses_request
+from compat.wire.interfaces.responses_answers import check_responses, responses_answer
 from compat.wire.server.refusals import ApiError
 from compat.wire.server.requests import check_request
 from compat.wire.server.sessions import ScriptedAnswer
-from compat.wire.server.shapes import DONE, ChatOptions, Reply, event, prompt_tokens
+from compat.wire.server.shapes import Reply, chat_options
 from refengine.messages import Json
 
 SESSION: Final = "world"
@@ -35,103 +47,26 @@ class VendorAnswer(Protocol):
         ...
 
 
-class Interface(Protocol):
-    """One vendor's interface to a model.
+def _failed(error: ApiError) -> tuple[int, Mapping[str, Json]]:
+    return error.kind.status, error.body
 
-    ``kept`` is what the vendor keeps of the session, such as stored conversations.
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """One vendor's interface to a model: how it is read, what it refuses, its answers.
+
+    ``check`` raises ApiError; ``failed`` gives status and body of one.
     """
 
-    @property
-    def name(self) -> str:
-        """What reports call it."""
-        ...
-
-    def read(
-        self, body: Mapping[str, Any], path: str, kept: dict[str, Any]
-    ) -> VendorRequest:
-        """Read a request."""
-        ...
-
-    def check(self, body: Mapping[str, Any], asked: VendorRequest) -> None:
-        """Refuse what the vendor refuses; raises ApiError."""
-        ...
-
-    def answers(
-        self,
-        asked: VendorRequest,
-        said: ScriptedAnswer,
-        body: Mapping[str, Any],
-        kept: dict[str, Any],
-    ) -> VendorAnswer:
-        """Return an answer of a script as this vendor gives it."""
-        ...
-
-    def failed(self, error: ApiError) -> tuple[int, Mapping[str, Json]]:
-        """Return status and body of an error."""
-        ...
+    name: str
+    read: Callable[[SentBody], VendorRequest]
+    check: Callable[[SentBody, VendorRequest], None]
+    answer: Callable[[SentBody, VendorRequest, ScriptedAnswer], VendorAnswer]
+    failed: Callable[[ApiError], tuple[int, Mapping[str, Json]]] = _failed
 
 
-@dataclass(frozen=True, slots=True)
-class ChatAnswer:
-    """An answer as a chat completion."""
-
-    reply: Reply
-
-    def whole(self) -> Mapping[str, Json]:
-        """Return the body."""
-        return self.reply.whole()
-
-    def pieces(self) -> Iterator[bytes]:
-        """Yield the events of the stream."""
-        yield from (event(each) for each in self.reply.events())
-        if not (self.reply.answer.cut or self.reply.answer.error):
-            yield DONE
-
-
-@dataclass(frozen=True, slots=True)
-class ChatInterface:
-    """OpenAI's chat completions."""
-
-    name: str = CHAT
-
-    def read(
-        self,
-        body: Mapping[str, Any],
-        path: str,  # noqa: ARG002  # as all interfaces
-        kept: dict[str, Any],  # noqa: ARG002  # as all interfaces
-    ) -> VendorRequest:
-        """Read a request."""
-        return chat_request(body)
-
-    def check(
-        self,
-        body: Mapping[str, Any],
-        asked: VendorRequest,  # noqa: ARG002  # as all interfaces
-    ) -> None:
-        """Refuse what OpenAI refuses; raises ApiError."""
-        check_request(body)
-
-    def answers(
-        self,
-        asked: VendorRequest,
-        said: ScriptedAnswer,
-        body: Mapping[str, Any],
-        kept: dict[str, Any],  # noqa: ARG002  # as all interfaces
-    ) -> VendorAnswer:
-        """Return an answer as a chat completion."""
-        given: Mapping[str, Any] = body.get("stream_options") or {}
-        options = ChatOptions(
-            SESSION,
-            str(body["model"]),
-            prompt_tokens(body["messages"]),
-            stream=asked.streams,
-            include_usage=bool(given.get("include_usage")),
-        )
-        return ChatAnswer(Reply(_unthought(said), options))
-
-    def failed(self, error: ApiError) -> tuple[int, Mapping[str, Json]]:
-        """Return status and body of an error."""
-        return error.kind.status, error.body
+def _chat(sent: SentBody, _: VendorRequest, said: ScriptedAnswer) -> VendorAnswer:
+    return Reply(_unthought(said), chat_options(SESSION, sent.body))
 
 
 def _unthought(said: ScriptedAnswer) -> ScriptedAnswer:
@@ -146,10 +81,32 @@ def _plain(extra: Mapping[str, Json]) -> dict[str, Json]:
 
 
 INTERFACES: Final[Mapping[str, Interface]] = {
-    r"/chat/completions": ChatInterface(),
-    r"/responses": ResponsesInterface(),
-    r"/messages": AnthropicInterface(),
-    r":(streamGenerateContent|generateContent)": GeminiInterface(),
+    r"/chat/completions": Interface(
+        CHAT,
+        lambda sent: chat_request(sent.body),
+        lambda sent, _: check_request(sent.body),
+        _chat,
+    ),
+    r"/responses": Interface(
+        RESPONSES,
+        lambda sent: responses_request(sent.body, sent.kept),
+        check_responses,
+        responses_answer,
+    ),
+    r"/messages": Interface(
+        ANTHROPIC,
+        lambda sent: anthropic_request(sent.body),
+        check_anthropic,
+        lambda _, asked, said: AnthropicAnswer(said, asked),
+        anthropic_failed,
+    ),
+    r":(streamGenerateContent|generateContent)": Interface(
+        GEMINI,
+        lambda sent: gemini_request(sent.body, sent.path),
+        check_gemini,
+        lambda _, asked, said: GeminiAnswer(said, asked),
+        gemini_failed,
+    ),
 }
 """Each interface by how its addresses end."""
 

@@ -8,9 +8,10 @@ the keys in use, and names them.
 
 from __future__ import annotations
 
+import os
 from base64 import b64decode
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
 
 from compat.wire.errors import PLACEHOLDER, CredentialHeaderError, PackedBodyError
@@ -26,10 +27,9 @@ from compat.wire.exchanges import (
     is_text,
 )
 from compat.wire.json_trees import Tree
-from compat.wire.scrubbing.bodies import clean_body, clean_pairs
+from compat.wire.scrubbing.bodies import TreeScrubber, clean_body, clean_pairs, names_of
 from compat.wire.scrubbing.names import FIELDS, bare, names_a_secret
 from compat.wire.scrubbing.texts import Finder, settled
-from compat.wire.scrubbing.trees import TreeScrubber, names_of
 
 RULES_VERSION: Final = 2
 """Goes up with each change after which a new recording would have other text."""
@@ -224,3 +224,28 @@ class Scrubber:
     def knows(self, text: str) -> bool:
         """Tell whether one of the given secrets stands there, in any form."""
         return self._finder.known(text)
+
+
+def secrets_of(environment: Mapping[str, str]) -> frozenset[str]:
+    """Return the values that variables name as secrets; short ones stand elsewhere."""
+    return frozenset(
+        value
+        for name, value in environment.items()
+        if len(value) >= LEAST and names_a_secret(name)
+    )
+
+
+def output_scrubber(environment: Mapping[str, str] | None = None) -> Scrubber:
+    """Return what scrubs outputs; the environment is this process's unless given."""
+    return Scrubber(secrets_of(os.environ if environment is None else environment))
+
+
+def without_secrets(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return files as they may be kept; one that is not text is searched as it is."""
+    scrubber = output_scrubber()
+    return {name: scrubber.body({}, data) for name, data in files.items()}
+
+
+def json_without_secrets(value: object) -> Any:  # noqa: ANN401  # JSON as it was given
+    """Return JSON values as they may be written."""
+    return output_scrubber().tree(value)

@@ -30,16 +30,7 @@ from compat.wire.server.sessions import (
     ServedSession,
     Sessions,
 )
-from compat.wire.server.shapes import (
-    DONE,
-    ChatOptions,
-    Reply,
-    encoded,
-    event,
-    model,
-    models,
-    prompt_tokens,
-)
+from compat.wire.server.shapes import Reply, chat_options, encoded, model, models
 
 LIMIT: Final = 64 * 1024 * 1024
 """No request is longer than so many bytes."""
@@ -108,15 +99,13 @@ class Endpoints:
         body: Mapping[str, Any],
         headers: Mapping[str, str],
     ) -> Response:
-        options = _chat_options(session, body)
+        options = chat_options(session.name, body)
         answer = session.script.answer(stream=options.stream)
         reply = Reply(answer, options)
         if not options.stream:
             return _json(reply.whole(), headers)
-        pieces = [event(each) for each in reply.events()]
-        ended = pieces if answer.cut or answer.error else [*pieces, DONE]
         headers = {**headers, "cache-control": "no-cache"}
-        return EventStream(ended, headers, cut=answer.cut)
+        return EventStream(tuple(reply.pieces()), headers, cut=answer.cut)
 
     async def models(self, request: Request) -> Response:
         """Answer ``GET /models``."""
@@ -159,17 +148,6 @@ def application(endpoints: Endpoints) -> Starlette:
             HTTPException: _no_such_path,
             ClientDisconnect: _nobody_there,
         },
-    )
-
-
-def _chat_options(session: ServedSession, body: Mapping[str, Any]) -> ChatOptions:
-    options: Mapping[str, Any] = body.get("stream_options") or {}
-    return ChatOptions(
-        session=session.name,
-        model=body["model"],
-        prompt=prompt_tokens(body["messages"]),
-        stream=bool(body.get("stream")),
-        include_usage=bool(options.get("include_usage")),
     )
 
 

@@ -21,7 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from compat.wire.interfaces.request import VendorRequest
+from compat.wire.interfaces.request import SentBody, VendorRequest
 from compat.wire.interfaces.spoken import Interface, interface_at
 from compat.wire.server.app import EventStream, body_of
 from compat.wire.server.loopback import HOST, LoopbackServer
@@ -156,29 +156,31 @@ class Exchanged:
         except ApiError as error:
             self.world.hear(StrayRequest("POST", f"/{self.path} without JSON"))
             return self._refused(error)
-        asked = self.interface.read(tree, self.path, self.world.kept)
+        sent = SentBody(tree, self.path, self.world.kept)
+        asked = self.interface.read(sent)
         try:
-            self.interface.check(tree, asked)
-            said = self.world.script.answer(stream=asked.streams)
+            self.interface.check(sent, asked)
+            shown = [each.json for each in asked.tools]
+            said = self.world.script.fitting(shown, stream=asked.streams)
         except ApiError as error:
             self.world.hear(AskedModel(asked, failure=error.message))
             return self._refused(error)
         except ConnectionCut:
             self.world.hear(AskedModel(asked, failure="connection closed"))
             return EventStream((), {}, cut=True)
-        return self._said(asked, said, tree)
+        return self._said(sent, asked, said)
 
     def _said(
-        self, asked: VendorRequest, said: ScriptedAnswer, tree: Mapping[str, Any]
+        self, sent: SentBody, asked: VendorRequest, said: ScriptedAnswer
     ) -> Response:
         failed = said.error.message if said.error else "cut" if said.cut else None
         self.world.hear(AskedModel(asked, said.message, failed))
-        answers = self.interface.answers(asked, said, tree, self.world.kept)
+        answer = self.interface.answer(sent, asked, said)
         headers = {"x-request-id": f"req-{said.call}"}
         if not asked.streams:
-            return _json(200, answers.whole(), headers)
+            return _json(200, answer.whole(), headers)
         headers["cache-control"] = "no-cache"
-        return EventStream(tuple(answers.pieces()), headers, cut=said.cut)
+        return EventStream(tuple(answer.pieces()), headers, cut=said.cut)
 
     def _refused(self, error: ApiError) -> Response:
         status = error.kind.status

@@ -15,6 +15,7 @@ from compat.wire.errors import WireError
 from compat.wire.server.refusals import ENDED, NOT_FOUND, ApiError, failure
 from refengine.messages import Message, MessageChunk, join_chunks
 from refengine.testing.notation import parse_message, pieces_of
+from refengine.testing.own_tools import with_own_tools
 from refengine.testing.scenario import ModelChunks, ModelFailure, Scenario, ScriptEntry
 from refengine.testing.scripted import ScriptedModel, UnexpectedCallError
 
@@ -59,6 +60,7 @@ class Script:
 
     def __init__(self, scenario: Scenario) -> None:
         self._model = ScriptedModel(scenario.model_script, at_end=scenario.script_end)
+        self._tools = [t.name for a in scenario.all_agents for t in a.tools]
 
     @property
     def calls(self) -> int:
@@ -69,6 +71,19 @@ class Script:
     def unplayed(self) -> tuple[ScriptEntry, ...]:
         """The answers that no call has asked for yet."""
         return self._model.unplayed
+
+    def fitting(
+        self, shown: Sequence[Mapping[str, Any]], *, stream: bool
+    ) -> ScriptedAnswer:
+        """Return the next answer; calls of own tools fit those that were shown.
+
+        So the model in process does it. Raises ApiError or ConnectionCut.
+        """
+        found = self.answer(stream=stream)
+        message = with_own_tools(found.message, shown, self._tools)
+        if message is found.message:
+            return found
+        return replace(found, message=message, chunks=tuple(pieces_of(message)))
 
     def answer(self, *, stream: bool) -> ScriptedAnswer:
         """Return the next answer; raises ApiError or ConnectionCut."""

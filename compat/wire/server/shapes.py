@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from compat.wire.interfaces.chat import chat_call
 from compat.wire.server.sessions import ScriptedAnswer
-from refengine.messages import Json, Message, MessageChunk, ToolCall, ToolCallChunk
+from refengine.messages import Json, Message, MessageChunk, ToolCallChunk
 from refengine.testing.json_values import thawed
 
 PIECE: Final = 5
@@ -86,6 +87,18 @@ class ChatOptions:
     include_usage: bool = False
 
 
+def chat_options(session: str, body: Mapping[str, Any]) -> ChatOptions:
+    """Return what a request, which was checked, says of its answer."""
+    given: Mapping[str, Any] = body.get("stream_options") or {}
+    return ChatOptions(
+        session,
+        body["model"],
+        prompt_tokens(body["messages"]),
+        stream=bool(body.get("stream")),
+        include_usage=bool(given.get("include_usage")),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """An answer on its way to a client."""
@@ -121,6 +134,12 @@ class Reply:
             body = self._envelope("chat.completion.chunk", [])
             yield body | {"usage": self._usage()}
 
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the events of the stream as they are sent, its end mark with them."""
+        yield from map(event, self.events())
+        if not (self.answer.cut or self.answer.error):
+            yield DONE
+
     def _envelope(self, kind: str, choices: Sequence[Json]) -> dict[str, Json]:
         call = self.answer.call
         return {
@@ -143,7 +162,10 @@ class Reply:
             **_extras(message),
         }
         if message.tool_calls:
-            found["tool_calls"] = [_call(each) for each in message.tool_calls]
+            found["tool_calls"] = [
+                chat_call(each.id, each.name, each.arguments)
+                for each in message.tool_calls
+            ]
         return found
 
     def _content(self) -> str | None:
@@ -224,11 +246,6 @@ def models(names: Sequence[str]) -> dict[str, Json]:
 def model(name: str) -> dict[str, Json]:
     """Return one model of the list."""
     return {"id": name, "object": "model", "created": EPOCH, "owned_by": "scenario"}
-
-
-def _call(call: ToolCall) -> dict[str, Json]:
-    function: Json = {"name": call.name, "arguments": call.arguments}
-    return {"id": call.id, "type": "function", "function": function}
 
 
 def _extras(part: Message | MessageChunk) -> dict[str, Json]:
