@@ -25,7 +25,7 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "piece": ("compat.migration.spread_pieces", "judged_piece"),
         "subject": ("compat.migration.exercising", "branches_in"),
-        "rows": ("compat.observe.spread_rows", "judged"),
+        "rows": ("compat.observe.judging", "judged"),
         "requests": ("property_tests.judging.spread_pool", "answered"),
         "mutants": ("property_tests.spread_matrix", "killed"),
         "search": ("tools.searching", "played"),

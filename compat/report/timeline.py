@@ -1,14 +1,16 @@
-"""Verdicts over time, as lines of a terminal and as data."""
+"""Verdicts over time, as lines of a terminal, as data, and as one HTML page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from rich.table import Table
 from rich.text import Text
 
 from compat.report.conform_text import counted
+from compat.report.pages import page
 from compat.verdicts.timeline import (
     WORSE,
     ChangeKind,
@@ -120,3 +122,38 @@ def first_bad_lines(found: FirstBad) -> Iterator[str]:
     if found.against:
         names = ", ".join(found.against)
         yield f"this is not the only change: {names} said otherwise"
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineCell:
+    """What one version says of one item, and the tone that it is shown in."""
+
+    text: str
+    tone: str
+    first: bool
+
+
+def timeline_page(histories: Sequence[VersionHistory]) -> str:
+    """Return the text of the page: a table for each subject."""
+    parts = [
+        (each, [(name, [*_cells(each, name, row)]) for name, row in shown_rows(each)])
+        for each in histories
+    ]
+    return page(
+        "timeline",
+        parts=parts,
+        items={each.subject: len([*each.rows()]) for each in histories},
+    )
+
+
+def _cells(
+    history: VersionHistory, name: str, row: Sequence[TimelineItem | None]
+) -> Iterator[TimelineCell]:
+    since = history.first_bad(name)
+    for version, item in zip(history.versions, row, strict=True):
+        first = version.version == since
+        if item is None:
+            yield TimelineCell(NOTHING, "none", first)
+        else:
+            tone = {True: "good", False: "bad", None: "none"}[item.good]
+            yield TimelineCell(item.verdict, tone, first)
