@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from rich.table import Table
@@ -124,36 +123,7 @@ def first_bad_lines(found: FirstBad) -> Iterator[str]:
         yield f"this is not the only change: {names} said otherwise"
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineCell:
-    """What one version says of one item, and the tone that it is shown in."""
-
-    text: str
-    tone: str
-    first: bool
-
-
 def timeline_page(histories: Sequence[VersionHistory]) -> str:
-    """Return the text of the page: a table for each subject."""
-    parts = [
-        (each, [(name, [*_cells(each, name, row)]) for name, row in shown_rows(each)])
-        for each in histories
-    ]
-    return page(
-        "timeline",
-        parts=parts,
-        items={each.subject: len([*each.rows()]) for each in histories},
-    )
-
-
-def _cells(
-    history: VersionHistory, name: str, row: Sequence[TimelineItem | None]
-) -> Iterator[TimelineCell]:
-    since = history.first_bad(name)
-    for version, item in zip(history.versions, row, strict=True):
-        first = version.version == since
-        if item is None:
-            yield TimelineCell(NOTHING, "none", first)
-        else:
-            tone = {True: "good", False: "bad", None: "none"}[item.good]
-            yield TimelineCell(item.verdict, tone, first)
+    """Return the text of a page that needs nothing beside it: a table a subject."""
+    parts = [(each, shown_rows(each)) for each in histories]
+    return page("timeline", parts=parts, nothing=NOTHING)
