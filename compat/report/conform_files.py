@@ -19,6 +19,7 @@ from compat.report.conform_stream import finite
 from compat.report.conform_text import counted, plain
 from compat.verdicts.conformance import VERDICTS, AnyEvent, Event
 from compat.verdicts.exit_codes import FAULT, NOTHING_RAN
+from refengine.errors import RefengineError, error
 
 Json: TypeAlias = "dict[str, Any]"
 Writer: TypeAlias = Callable[[JudgementReport], str]
@@ -48,14 +49,14 @@ font-size="11"><text x="{middle}" y="14">{label}</text>\
 """
 
 
-class SamePathError(ValueError):
+@error
+class SamePathError(RefengineError, ValueError):
     """Two files are to be written to one path."""
 
-    def __init__(self, one: str, other: str, path: Path) -> None:
-        self.path = path
-        super().__init__(
-            f"--{one} and --{other} are both to be written to {path}: give each its own"
-        )
+    one: str
+    other: str
+    path: Path
+    says = "--{one} and --{other} are both to be written to {path}: give each its own"
 
 
 def check_paths(paths: Mapping[str, Path | None]) -> None:

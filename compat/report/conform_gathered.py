@@ -30,6 +30,7 @@ from compat.verdicts.conformance import (
     StreamHeader,
     Verdict,
 )
+from refengine.errors import RefengineError, error
 
 FAILING: Final[frozenset[Verdict]] = frozenset(("fail", "blocked", "error"))
 LEVELS: Final[tuple[Level, ...]] = ("MUST", "SHOULD", "MAY")
@@ -41,12 +42,12 @@ GUESS: Final = (
 )
 
 
-class IncompleteError(ValueError):
+@error
+class IncompleteError(RefengineError, ValueError):
     """The events are not a whole judgement; says what is missing or does not belong."""
 
-    def __init__(self, what: str) -> None:
-        self.what = what
-        super().__init__(f"no whole judgement: {what}")
+    what: str
+    says = "no whole judgement: {what}"
 
 
 Kind = TypeVar("Kind", bound=Event)
