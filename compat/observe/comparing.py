@@ -8,24 +8,22 @@ from itertools import groupby, pairwise
 from typing import Any, TypeAlias
 
 from compat.observe.matching import (
+    END,
+    Entry,
+    Event,
+    entries_of,
     error_matches,
     event_matches,
+    events_of,
     is_message,
     is_tool_entry,
     is_tool_event,
+    kept_of,
     matches,
     role_of,
     subsequence,
     text_matches,
     unmatched,
-)
-from compat.observe.projection import (
-    END,
-    Entry,
-    Event,
-    entries_of,
-    events_of,
-    kept_of,
 )
 from compat.observe.rows import Group
 from refengine.testing.json_values import is_list, is_mapping
