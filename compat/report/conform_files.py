@@ -19,7 +19,6 @@ from compat.report.conform_stream import finite
 from compat.report.conform_text import counted, plain
 from compat.verdicts.conformance import VERDICTS, AnyEvent, Event
 from compat.verdicts.exit_codes import FAULT, NOTHING_RAN
-from refengine.errors import RefengineError, error
 
 Json: TypeAlias = "dict[str, Any]"
 Writer: TypeAlias = Callable[[JudgementReport], str]
@@ -49,14 +48,13 @@ font-size="11"><text x="{middle}" y="14">{label}</text>\
 """
 
 
-@error
-class SamePathError(RefengineError, ValueError):
+class SamePathError(ValueError):
     """Two files are to be written to one path."""
 
-    one: str
-    other: str
-    path: Path
-    says = "--{one} and --{other} are both to be written to {path}: give each its own"
+    def __init__(self, one: str, other: str, path: Path) -> None:
+        super().__init__(
+            f"--{one} and --{other} are both to be written to {path}: give each its own"
+        )
 
 
 def check_paths(paths: Mapping[str, Path | None]) -> None:
