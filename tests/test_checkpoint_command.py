@@ -14,7 +14,7 @@ import pytest
 
 from compat.cli.main import main
 from compat.state.contents import contents, kept
-from compat.state.lines import printable, resume_line, run_lines
+from compat.state.shown import printable, resume_line, run_lines
 from refengine.interrupts import Address, Pending
 from refengine.messages import Message, ToolCall
 from refengine.resume.checkpoint import Entry, Point, Saved, Splice, Start, Step

@@ -50,9 +50,9 @@ from compat.migration.units import (
     unit_of,
     with_branches,
 )
-from compat.observe import spread_rows
+from compat.observe import judging as rows_judging
+from compat.observe.judging import judged_rows
 from compat.observe.rows import read_rows
-from compat.observe.spread_rows import judged_rows
 from compat.report.migration_json import folder_json
 from compat.spreading import RefusedUnitError
 from property_tests.checks import CHECKS
@@ -71,7 +71,7 @@ from property_tests.spread_matrix import spread_player
 from refengine.testing.scenario_files import read_scenario
 from tests.commands import refengine
 
-ROWS = Path(spread_rows.__file__).parent / "rows" / "eino_probes.json"
+ROWS = Path(rows_judging.__file__).parent / "rows" / "eino_probes.json"
 CLUSTER = Path(cluster.__file__).parent
 HELD = 2
 """So many units a worker has at most that are not done; the others wait."""
@@ -255,7 +255,7 @@ def test_engine_is_judged_alike_when_a_worker_is_killed(workers, client, monkeyp
 
 
 def test_any_number_of_workers_gives_the_same_verdicts(workers, client, monkeypatch):
-    monkeypatch.setattr(spread_rows, "AT_ONCE", 2)
+    monkeypatch.setattr(rows_judging, "AT_ONCE", 2)
     rows = read_rows(ROWS)[:8]
     told = list(judged_rows(rows, None, None))
     for count in (3, 1, 2):
@@ -305,7 +305,7 @@ class Slowing:
 
 
 def test_slow_worker_changes_nothing(workers, client, monkeypatch):
-    monkeypatch.setattr(spread_rows, "AT_ONCE", 5)
+    monkeypatch.setattr(rows_judging, "AT_ONCE", 5)
     rows = read_rows(ROWS)
     pid = next(iter(workers.workers.values())).pid
     slowing = Slowing(DaskSpread(client), pid)
@@ -322,7 +322,7 @@ def test_scheduler_is_given_units_as_workers_get_free(workers, client):
             taken.append(at)
             yield nothing
 
-    answers = DaskSpread(client).each(spread_rows.KIND, units())
+    answers = DaskSpread(client).each(rows_judging.KIND, units())
     next(answers)
     assert len(taken) <= 2 * cluster.AHEAD * len(client.nthreads())
     answers.close()

@@ -14,14 +14,13 @@ from rich.console import Console
 from compat.report.conform_failure import failure_texts, world_lines
 from compat.report.conform_files import json_text, to_json
 from compat.report.conform_for_ci import SHOWN, junit_text, markdown_text
-from compat.report.conform_gathered import IncompleteError, gather
+from compat.report.conform_gathered import gather
 from compat.report.conform_stream import JudgementStream, schema_text
 from compat.report.conform_terminal import DETAILED, Terminal
 from compat.report.conform_text import brief, plain, value_text, without_paths
 from compat.verdicts.conformance import (
     AnyEvent,
     Breakdown,
-    EngineInfo,
     Footer,
     Progress,
     SeenLine,
@@ -33,11 +32,9 @@ from tests.conform_sample import (
     ended,
     events,
     failure,
-    header,
     judged,
     many,
     result,
-    summary,
 )
 
 ROOT = Path(__file__).parent.parent
@@ -149,31 +146,6 @@ def test_published_schema_is_that_of_the_events() -> None:
 
 
 # --- gathering
-
-
-@pytest.mark.parametrize(
-    ("found", "what"),
-    [
-        ([], "it has no footer"),
-        (events(result("ORD-001"))[1:], "it begins with its header"),
-        (events(result("ORD-001"))[:-1], "it has no footer"),
-        ([*events(), Footer(exit_code=0, digest="")], "after the footer"),
-        ([header([], []), *events()[1:-2], events()[-1]], "swift has no summary"),
-        ([header([], []), result("ORD-001")], "verdict of swift stands outside"),
-        ([header([], []), *events()[1:2], *events()[1:2]], "engine of swift"),
-        (
-            [header([], []), EngineInfo(engine="a", profile="p"), summary([])],
-            "swift speaks among another's events",
-        ),
-        (
-            [header([], []), events()[1], result("ORD-009")],
-            "ORD-009 is not a clause of the contract",
-        ),
-    ],
-)
-def test_events_that_are_no_whole_judgement_are_refused(found, what) -> None:
-    with pytest.raises(IncompleteError, match=what):
-        gather(found)
 
 
 def test_same_engine_can_be_judged_under_two_profiles() -> None:

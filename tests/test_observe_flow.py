@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from compat.dialects.flow.profile import FLOW_PROFILES, FlowProfile, flow_profile
-from compat.observe.flow.comparing import RowInputError, first_flow_difference
-from compat.observe.flow.deciding import DECIDING
+from compat.observe.flow.deciding import (
+    DECIDING,
+    RowInputError,
+    first_flow_difference,
+)
 from compat.observe.flow.rows import FLOW_PROFILE_OF, SWITCH, FlowRow, profile_of
 from compat.observe.judging import RowJudge, purposes, summary
 from compat.observe.rows import Unreadable, load_rows

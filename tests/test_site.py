@@ -22,8 +22,8 @@ from compat.observe.judging import summary
 from compat.report.conform_files import badge_json, history_lines, to_json
 from compat.report.timeline import history_json
 from compat.state.contents import contents
-from compat.state.json_form import listed as runs_listed
-from compat.state.json_form import run_form, verified
+from compat.state.shown import listed as runs_listed
+from compat.state.shown import run_form, verified
 from compat.verdicts.exit_codes import FIRST_WINS, MEANINGS, OK
 from compat.verdicts.relations import RELATIONS
 from compat.verdicts.timeline import VersionHistory

@@ -18,11 +18,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compat.cli.main import main
-from compat.report.timeline_page import timeline_page
+from compat.report.timeline import timeline_page
 from compat.timeline.bisecting import Bisection, NothingToFindError
-from compat.timeline.reports import TimelineReportError, read_report
-from compat.timeline.store import Timeline, TimelineFileError, UnknownHistoryError
+from compat.timeline.reports import read_report
+from compat.timeline.store import Timeline
 from compat.verdicts.timeline import (
+    TimelineError,
     TimelineItem,
     VersionHistory,
     VersionJudged,
@@ -129,7 +130,7 @@ def test_what_the_commands_write_is_read(
     ],
 )
 def test_what_is_no_report_is_told(tmp_path: Path, tree: object, told: str) -> None:
-    with pytest.raises(TimelineReportError, match=told):
+    with pytest.raises(TimelineError, match=told):
         read_report(written(tmp_path / "a.json", tree))
 
 
@@ -199,7 +200,7 @@ def test_a_file_of_another_program_is_left_as_it_is(tmp_path: Path) -> None:
         base.execute("CREATE TABLE mine (a)")
     before = path.read_bytes()
 
-    with pytest.raises(TimelineFileError, match="is of another program"):
+    with pytest.raises(TimelineError, match="is of another program"):
         Timeline(path).add(judged("1.0", ORD="pass"))
 
     assert path.read_bytes() == before
@@ -214,7 +215,7 @@ def test_what_is_no_timeline_is_told(
     if data is not None:
         (tmp_path / "v.db").write_bytes(data)
 
-    with pytest.raises(TimelineFileError, match=told):
+    with pytest.raises(TimelineError, match=told):
         Timeline(tmp_path / "v.db").history()
 
 
@@ -223,7 +224,7 @@ def test_a_newer_file_is_told(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "v.db") as base:
         base.execute("PRAGMA user_version = 9")
 
-    with pytest.raises(TimelineFileError, match="has version 9, and 1 is read here"):
+    with pytest.raises(TimelineError, match="has version 9, and 1 is read here"):
         Timeline(tmp_path / "v.db").subjects()
 
 
@@ -234,9 +235,9 @@ def test_of_several_subjects_one_is_named(tmp_path: Path) -> None:
 
     assert timeline.history("adk").subject == "adk"
     for name in ("", "langchain"):
-        with pytest.raises(UnknownHistoryError, match="there are adk, eino"):
+        with pytest.raises(TimelineError, match="there are adk, eino"):
             timeline.history(name)
-    with pytest.raises(UnknownHistoryError, match=r"'2.0'; there are 1.0"):
+    with pytest.raises(TimelineError, match=r"'2.0'; there are 1.0"):
         timeline.version("2.0", "adk")
 
 

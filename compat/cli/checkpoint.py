@@ -31,8 +31,14 @@ def show(file: Path, key: str | None, *, as_json: bool) -> int:
     Exit codes: 0 shown, 1 a run cannot be read, 2 a mistake in what was given,
     4 nothing is kept in the file.
     """
-    from compat.state.json_form import listed, run_form
-    from compat.state.lines import fault_line, list_lines, part_lines, run_lines
+    from compat.state.shown import (
+        fault_line,
+        list_lines,
+        listed,
+        part_lines,
+        run_form,
+        run_lines,
+    )
 
     found = _read("show", file, key)
     one = found.runs[0] if key is not None and found.runs else None
@@ -63,8 +69,7 @@ def verify(file: Path, key: str | None, *, as_json: bool) -> int:
     Exit codes: 0 all is whole, 1 something is not, 2 a mistake in what was given,
     4 nothing is kept in the file.
     """
-    from compat.state.json_form import verified
-    from compat.state.lines import verify_lines
+    from compat.state.shown import verified, verify_lines
 
     found = _read("verify", file, key)
     if as_json:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar
 
 from compat.cli.command import (
     argument,
@@ -42,6 +43,26 @@ if TYPE_CHECKING:
     from property_tests.registry import Clause, Contract
 
 NOT_CHECKED: Final = "is chosen, but no check decides it: "
+FILES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "events": "every event, a line of JSON each",
+        "json": "the report as one document",
+        "junit": "for a CI that reads JUnit",
+        "markdown": "for a CI's summary",
+        "html": "one page: engines and clauses, to look into",
+        "badge": "for a project's page: a picture if .svg, else JSON for shields.io",
+        "history": "add a line: a row of a table if .md, else JSON",
+    }
+)
+"""What can be written, and what it is for."""
+F = TypeVar("F", bound=Callable[..., int])
+
+
+def _files(command: F) -> F:
+    """Declare an option for each file."""
+    for name, about in reversed(FILES.items()):
+        command = option(f"--{name}", about=about, kind=OUTPUT, metavar="FILE")(command)
+    return command
 
 
 @command()
@@ -107,30 +128,7 @@ NOT_CHECKED: Final = "is chosen, but no check decides it: "
     kind=CLAUSE,
     metavar="ID",
 )
-@option(
-    "--events", about="every event, a line of JSON each", kind=OUTPUT, metavar="FILE"
-)
-@option("--json", about="the report as one document", kind=OUTPUT, metavar="FILE")
-@option("--junit", about="for a CI that reads JUnit", kind=OUTPUT, metavar="FILE")
-@option("--markdown", about="for a CI's summary", kind=OUTPUT, metavar="FILE")
-@option(
-    "--html",
-    about="one page: engines and clauses, to look into",
-    kind=OUTPUT,
-    metavar="FILE",
-)
-@option(
-    "--badge",
-    about="for a project's page: a picture if .svg, else JSON for shields.io",
-    kind=OUTPUT,
-    metavar="FILE",
-)
-@option(
-    "--history",
-    about="add a line: a row of a table if .md, else JSON",
-    kind=OUTPUT,
-    metavar="FILE",
-)
+@_files
 @option("--on", about=ON, metavar="WORKERS")
 @option("--failures", about="write each failure there, for replay", kind=OUTPUT_FOLDER)
 def conform(  # noqa: PLR0913  # options of a command line
@@ -151,15 +149,9 @@ def conform(  # noqa: PLR0913  # options of a command line
     known: Path | None,
     strict: bool,
     shown: str | None,
-    events: Path | None,
-    json: Path | None,
-    junit: Path | None,
-    markdown: Path | None,
-    html: Path | None,
-    badge: Path | None,
-    history: Path | None,
     on: str | None,
     failures: Path | None,
+    **files: Path | None,
 ) -> int:
     """Judge engines in the same worlds, clause by clause; or stores of checkpoints.
 
@@ -187,14 +179,13 @@ def conform(  # noqa: PLR0913  # options of a command line
 
     line = shlex.join(["refengine", "conform", *sys.argv[2:]])
     out = console(output_scrubber().text)
-    reports = {"json": json, "junit": junit, "markdown": markdown, "html": html}
-    reports |= {"badge": badge, "history": history}
     with (
         waiting() as wait,
         refusing_to_judge("conform", *_mistakes()),
         ExitStack() as stack,
     ):
-        check_paths({"events": events, **reports})
+        reports = {name: files[name] for name in FILES}  # click has its own order
+        check_paths(reports)
         family = dialect_named(dialect) if dialect else None
         of = store_contract() if stores else family.contract if family else contract()
         clauses, excluded = _chosen(words, ids, exclude, shown, of)
@@ -213,7 +204,7 @@ def conform(  # noqa: PLR0913  # options of a command line
             spread = stack.enter_context(spread_on("conform", on, shown=False))
             request = ConformRequest(spread=spread, **asked)
             judged = stack.enter_context(judging(request, line))
-        with _opened(events) as file:
+        with _opened(reports.pop("events")) as file:
             wait.close()
             found, code = _judged(judged, out, file)
             write_reports(reports, found)
@@ -231,15 +222,9 @@ def _mistakes() -> tuple[type[Exception], ...]:
     from property_tests.known.entries import KnownFailuresError
     from property_tests.registry import EverythingExcludedError, UnknownSelectorError
 
-    selection = (UnknownSelectorError, EverythingExcludedError)
-    return (
-        *selection,
-        *(GivenFileError, UnusedFileError),
-        UnusableEngineError,
-        KnownFailuresError,
-        SamePathError,
-        OSError,
-    )
+    selection = UnknownSelectorError, EverythingExcludedError
+    files = GivenFileError, UnusedFileError, SamePathError, KnownFailuresError
+    return *selection, *files, UnusableEngineError, OSError
 
 
 def _chosen(

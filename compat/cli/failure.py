@@ -11,6 +11,7 @@ from compat.cli.command import argument, group, option, refuse, refusing
 from compat.cli.values import ENGINE, PATH, at_least
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, OK, USAGE
 from property_tests.defaults import FAILURES, TIMEOUT
+from refengine.errors import RefengineError, error
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -23,23 +24,27 @@ COMMAND: Final = "failure replay"
 app = group("List failures that were written down, and play one again.")
 
 
-class OtherEngineError(ValueError):
+@error
+class OtherEngineError(RefengineError, ValueError):
     """The engine that is named is not the one that failed."""
 
-    def __init__(self, path: Path, recorded: str, given: str) -> None:
-        super().__init__(
-            f"{path} is a failure of engine {recorded!r}, and {given!r} is another:"
-            f" name {recorded!r}, or choose a file of {given!r}"
-        )
+    path: Path
+    recorded: str
+    given: str
+    says = (
+        "{path} is a failure of engine {recorded!r}, and {given!r} is another:"
+        " name {recorded!r}, or choose a file of {given!r}"
+    )
 
 
-class OtherProfileError(ValueError):
+@error
+class OtherProfileError(RefengineError, ValueError):
     """The engine is not under the profile that the failure was found under."""
 
-    def __init__(self, path: Path, recorded: str, given: str) -> None:
-        super().__init__(
-            f"{path} was found under {recorded!r}, and the engine is under {given!r}"
-        )
+    path: Path
+    recorded: str
+    given: str
+    says = "{path} was found under {recorded!r}, and the engine is under {given!r}"
 
 
 @app.command("list")

@@ -59,9 +59,8 @@ def observe(
 
     with refusing("observe", UnknownProfileError):
         profiles = None if name is None else [known_profile(name)[1].name]
-    from compat.observe.judging import summary, to_json
+    from compat.observe.judging import judged_rows, summary, to_json
     from compat.observe.rows import RowsError, read_rows
-    from compat.observe.spread_rows import judged_rows
     from compat.report.terminal import console
 
     with refusing("observe", RowsError, OSError):

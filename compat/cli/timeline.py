@@ -14,8 +14,7 @@ from compat.cli.values import FILE_THERE, FOLDER, OUTPUT, at_least
 from compat.verdicts.exit_codes import DIFFERS, NOTHING_RAN, OK
 
 if TYPE_CHECKING:
-    from compat.timeline.bisecting import Judge
-    from compat.timeline.running import JudgingCommand
+    from compat.timeline.bisecting import Judge, JudgingCommand
     from compat.timeline.store import Timeline
     from compat.verdicts.timeline import VersionJudged
 
@@ -74,8 +73,8 @@ def show(
         history_line,
         history_table,
         shown_rows,
+        timeline_page,
     )
-    from compat.report.timeline_page import timeline_page
     from compat.timeline.store import Timeline
 
     with _mistakes("timeline show"):
@@ -163,9 +162,12 @@ def bisect(  # noqa: PLR0913  # the options of the command
     """
     from compat.report.terminal import console
     from compat.report.timeline import first_bad_lines
-    from compat.timeline.bisecting import Bisection, NothingToFindError
-    from compat.timeline.running import JudgingCommand
-    from compat.timeline.running import commits as commits_of
+    from compat.timeline.bisecting import (
+        Bisection,
+        JudgingCommand,
+        NothingToFindError,
+    )
+    from compat.timeline.bisecting import commits as commits_of
     from compat.timeline.store import Timeline
 
     name, out = "timeline bisect", console()
@@ -195,7 +197,7 @@ def _kept(
 ) -> Judge:
     """Return a judge that looks into the file first, and keeps what it finds."""
     from compat.report.terminal import console
-    from compat.timeline.running import checked_out
+    from compat.timeline.bisecting import checked_out
 
     def played(version: str) -> VersionJudged | None:
         if repository is None:
@@ -218,17 +220,7 @@ def _kept(
 
 @contextmanager
 def _mistakes(name: str) -> Generator[None, None, None]:
-    from compat.timeline.reports import TimelineReportError
-    from compat.timeline.running import CommitsError, JudgingCommandError
-    from compat.timeline.store import TimelineFileError, UnknownHistoryError
+    from compat.verdicts.timeline import TimelineError
 
-    with refusing(
-        name,
-        TimelineReportError,
-        TimelineFileError,
-        UnknownHistoryError,
-        JudgingCommandError,
-        CommitsError,
-        OSError,
-    ):
+    with refusing(name, TimelineError, OSError):
         yield

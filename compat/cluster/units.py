@@ -23,7 +23,7 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "piece": ("compat.migration.units", "judged_piece"),
         "subject": ("compat.migration.units", "branches_in"),
-        "rows": ("compat.observe.spread_rows", "judged"),
+        "rows": ("compat.observe.judging", "judged"),
         "requests": ("property_tests.judging.spread_pool", "answered"),
         "mutants": ("property_tests.spread_matrix", "killed"),
     }

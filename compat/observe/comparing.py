@@ -8,24 +8,22 @@ from itertools import groupby, pairwise
 from typing import Any, TypeAlias
 
 from compat.observe.matching import (
+    END,
+    Entry,
+    Event,
+    entries_of,
     error_matches,
     event_matches,
+    events_of,
     is_message,
     is_tool_entry,
     is_tool_event,
+    kept_of,
     matches,
     role_of,
     subsequence,
     text_matches,
     unmatched,
-)
-from compat.observe.projection import (
-    END,
-    Entry,
-    Event,
-    entries_of,
-    events_of,
-    kept_of,
 )
 from compat.observe.rows import Group
 from refengine.testing.json_values import is_list, is_mapping
@@ -61,7 +59,11 @@ def first_difference(group: Group, trace: Trace, *, with_ctx: bool) -> str | Non
         return "build_error: the agent could not be built"
     for key, expected in group.expected.items():
         value = expected if with_ctx else _without_ctx(expected)
-        found = _CHECKS[key](seen, value, group.free)
+        if key in _VALUES:
+            seen_value = _VALUES[key](seen)
+            found = None if seen_value == value else f"{seen_value}, not {value}"
+        else:
+            found = _CHECKS[key](seen, value, group.free)
         if found is not None:
             return f"{key}: {found}"
     return None
@@ -126,11 +128,6 @@ def _last_event(seen: ObservedTrace, expected: Event, _: bool) -> str | None:
     return f"{last}, not {expected}"
 
 
-def _event_count(seen: ObservedTrace, expected: int, _: bool) -> str | None:
-    count = _count_events(seen)
-    return None if count == expected else f"{count}, not {expected}"
-
-
 def _event_count_at_least(seen: ObservedTrace, expected: int, _: bool) -> str | None:
     count = _count_events(seen)
     return None if count >= expected else f"{count}, fewer than {expected}"
@@ -138,11 +135,6 @@ def _event_count_at_least(seen: ObservedTrace, expected: int, _: bool) -> str | 
 
 def _count_events(seen: ObservedTrace) -> int:
     return sum(isinstance(e, dict) and "run" not in e for e in seen.events)
-
-
-def _event_roles(seen: ObservedTrace, expected: list[str], _: bool) -> str | None:
-    roles = [role_of(event) for event in seen.events if is_message(event)]
-    return None if roles == expected else f"{roles}, not {expected}"
 
 
 def _event_role_counts(
@@ -163,17 +155,6 @@ def _errors(
     errors = [e["error"] for e in seen.events if isinstance(e, dict) and "error" in e]
     fits = len(errors) == len(expected) and all(map(error_matches, expected, errors))
     return None if fits else f"{errors}, not {expected}"
-
-
-def _build_error(seen: ObservedTrace, expected: bool, _: bool) -> str | None:
-    return (
-        None if seen.build_error == expected else f"{seen.build_error}, not {expected}"
-    )
-
-
-def _model_call_count(seen: ObservedTrace, expected: int, _: bool) -> str | None:
-    count = len(seen.model_calls)
-    return None if count == expected else f"{count}, not {expected}"
 
 
 def _model_calls(seen: ObservedTrace, expected: list[Entry], _: bool) -> str | None:
@@ -245,6 +226,13 @@ def _system(seen: ObservedTrace) -> str | None:
     return content if head == "system" else None
 
 
+_VALUES: Mapping[str, Callable[[ObservedTrace], object]] = {
+    "event_count": _count_events,
+    "event_roles": lambda seen: [role_of(e) for e in seen.events if is_message(e)],
+    "build_error": lambda seen: seen.build_error,
+    "model_call_count": lambda seen: len(seen.model_calls),
+}
+"""What is equal to what is expected, or not."""
 _CHECKS: Mapping[str, Check] = {
     "trace": _trace,
     "trace_only": _trace_only,
@@ -254,13 +242,9 @@ _CHECKS: Mapping[str, Check] = {
     "events": _events,
     "events_has": _events_has,
     "last_event": _last_event,
-    "event_count": _event_count,
     "event_count_at_least": _event_count_at_least,
-    "event_roles": _event_roles,
     "event_role_counts": _event_role_counts,
     "errors": _errors,
-    "build_error": _build_error,
-    "model_call_count": _model_call_count,
     "model_calls": _model_calls,
     "session_values": _session_values,
     "system_message": _system_message,

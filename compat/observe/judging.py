@@ -1,20 +1,23 @@
-"""Judging rows: each version with a profile is played and compared."""
+"""Judging rows, here or on a cluster: each version with a profile is played."""
 
 from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
+from pydantic import TypeAdapter
+
 from compat.observe.comparing import first_difference
-from compat.observe.flow.comparing import RowInputError, first_flow_difference
+from compat.observe.flow.deciding import RowInputError, first_flow_difference
 from compat.observe.flow.rows import FLOW_PROFILE_OF, FlowRow, profile_of
-from compat.observe.rows import PROFILE_OF, AnyRow, ObservedRow, Unreadable
+from compat.observe.rows import PROFILE_OF, AnyRow, ObservedRow, Unreadable, row_of
+from compat.spreading import Spread, UnitData, in_order
 from refengine.profile import profile
 from refengine.testing.clock import run
 from refengine.testing.doors import ReferenceEngine
@@ -24,6 +27,9 @@ from refengine.testing.scenario_files import ScenarioError, read_scenario
 from refengine.testing.session import play
 
 Status: TypeAlias = Literal["holds", "differs", "beyond", "on_purpose", "not_compared"]
+KIND: Final = "rows"
+AT_ONCE: Final = 100
+"""So many rows, in every version that has a profile, take seconds."""
 Differ: TypeAlias = Callable[[str], "str | None"]
 """Tells the first difference from a version, if there is one."""
 
@@ -58,6 +64,7 @@ class RowVerdict:
     fault: bool = False
 
 
+_VERDICT: Final = TypeAdapter(RowVerdict)
 KNOWN: Final = MappingProxyType({**PROFILE_OF, **FLOW_PROFILE_OF})
 """The versions that a profile stands for, of the engine and of the Flow dialect."""
 
@@ -230,3 +237,34 @@ def summary(verdicts: Sequence[RowVerdict], rows: Sequence[AnyRow]) -> dict[str,
 def to_json(data: Mapping[str, Any]) -> str:
     """Return the summary as text that is the same for the same verdicts."""
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def judged_rows(
+    rows: Sequence[tuple[AnyRow, object]],
+    profiles: Sequence[str] | None,
+    spread: Spread | None,
+) -> Iterator[RowVerdict]:
+    """Yield the verdict on each row and its JSON, here or on a cluster, in order."""
+    if spread is None:
+        judge = RowJudge(profiles, purposes())
+        yield from (judge.judge(row) for row, _ in rows)
+        return
+    starts = range(0, len(rows), AT_ONCE)
+    units = [_unit(rows[at : at + AT_ONCE], profiles) for at in starts]
+    for answer in in_order(spread, KIND, units):
+        for each in answer["verdicts"]:
+            yield _VERDICT.validate_python(each)
+
+
+def _unit(
+    rows: Sequence[tuple[AnyRow, object]], profiles: Sequence[str] | None
+) -> UnitData:
+    named = [{"id": row.id, "row": data} for row, data in rows]
+    return {"rows": named, "profiles": profiles}
+
+
+def judged(unit: UnitData) -> UnitData:
+    """Return the verdicts on the rows of a unit; this is what a worker plays."""
+    judge = RowJudge(unit["profiles"], purposes())
+    found = (judge.judge(row_of(each["row"], each["id"])) for each in unit["rows"])
+    return {"verdicts": [asdict(each) for each in found]}

@@ -25,6 +25,7 @@ from pydantic import (
 )
 
 from compat.observe.flow.rows import FlowRow, is_flow_row
+from refengine.errors import RefengineError, error
 from refengine.testing.json_values import is_list, is_mapping
 
 VERSIONS: Final = (
@@ -53,12 +54,13 @@ COVERED: Final = frozenset(("interrupt_resume", "retry", "cancel"))
 Anything: TypeAlias = dict[str, Any]  # an entry or event, matched by its own keys
 
 
-class RowsError(ValueError):
+@error
+class RowsError(RefengineError, ValueError):
     """A file that holds no rows, or a row that cannot be read."""
 
-    def __init__(self, source: str, problem: str) -> None:
-        self.source = source
-        super().__init__(f"{source}: {problem}")
+    source: str
+    problem: str
+    says = "{source}: {problem}"
 
 
 def _expanded(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -52,7 +52,6 @@ class SamePathError(ValueError):
     """Two files are to be written to one path."""
 
     def __init__(self, one: str, other: str, path: Path) -> None:
-        self.path = path
         super().__init__(
             f"--{one} and --{other} are both to be written to {path}: give each its own"
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, TypeVar
 
@@ -25,7 +26,6 @@ from compat.verdicts.conformance import (
     Event,
     Footer,
     Level,
-    Progress,
     SmokeResult,
     StreamHeader,
     Verdict,
@@ -39,14 +39,6 @@ GUESS: Final = (
     "likely causes (a guess: the smallest worlds of these failures begin to differ from"
     " the reference engine's in the same way)"
 )
-
-
-class IncompleteError(ValueError):
-    """The events are not a whole judgement; says what is missing or does not belong."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-        super().__init__(f"no whole judgement: {what}")
 
 
 Kind = TypeVar("Kind", bound=Event)
@@ -95,15 +87,18 @@ class JudgementReport:
 
 
 def gather(events: Iterable[AnyEvent]) -> JudgementReport:
-    """Return the judgement these events tell; raises IncompleteError.
+    """Return the judgement that these events, from header to footer, tell.
 
     Events of an engine belong to the last engine that was introduced, so the same
     engine can be judged twice, under two profiles.
     """
-    gathering = _Gathering()
-    for each in events:
-        gathering.take(cleaned(each))
-    return gathering.done()
+    found = [cleaned(each) for each in events]
+    engines: list[EngineReport] = []
+    starts = [at for at, each in enumerate(found) if isinstance(each, EngineInfo)]
+    for start, end in pairwise([*starts, len(found)]):
+        engines.append(engine_report(found[start:end]))
+    [header], [footer] = _all(found, StreamHeader), _all(found, Footer)
+    return JudgementReport(header, _all(found, ClauseInfo), tuple(engines), footer)
 
 
 def engine_report(events: Sequence[Event]) -> EngineReport:
@@ -115,56 +110,6 @@ def engine_report(events: Sequence[Event]) -> EngineReport:
         results=_all(events, ClauseResult),
         faults=_all(events, Breakdown),
     )
-
-
-@dataclass(slots=True)
-class _Gathering:
-    """Puts each event where it belongs."""
-
-    header: StreamHeader | None = None
-    footer: Footer | None = None
-    clauses: dict[str, ClauseInfo] = field(default_factory=dict[str, ClauseInfo])
-    engines: list[EngineReport] = field(default_factory=list[EngineReport])
-    open: list[Event] = field(default_factory=list[Event])
-
-    def take(self, event: AnyEvent) -> None:
-        if (self.header is None) != isinstance(event, StreamHeader):
-            raise IncompleteError("it begins with its header, and has only one")
-        if self.footer is not None:
-            raise IncompleteError(f"a {event.event} stands after the footer")
-        if isinstance(event, StreamHeader):
-            self.header = event
-        elif isinstance(event, Footer):
-            self.footer = event
-        elif isinstance(event, ClauseInfo):
-            self.clauses[event.id] = event
-        elif not isinstance(event, Progress):
-            self._of_engine(event)
-
-    def _of_engine(
-        self,
-        event: EngineInfo | SmokeResult | ClauseResult | Breakdown | EngineSummary,
-    ) -> None:
-        if isinstance(event, EngineInfo) == bool(self.open):
-            whose = f"{event.event} of {event.engine}"
-            raise IncompleteError(f"the {whose} stands outside an engine's events")
-        if self.open and event.engine != _first(self.open, EngineInfo).engine:
-            raise IncompleteError(f"{event.engine} speaks among another's events")
-        if isinstance(event, ClauseResult) and event.clause not in self.clauses:
-            raise IncompleteError(f"{event.clause} is not a clause of the contract")
-        self.open.append(event)
-        if isinstance(event, EngineSummary):
-            self.engines.append(engine_report(self.open))
-            self.open = []
-
-    def done(self) -> JudgementReport:
-        if self.header is None or self.footer is None:
-            raise IncompleteError("it has no footer, so it was cut off")
-        if self.open:
-            name = _first(self.open, EngineInfo).engine
-            raise IncompleteError(f"{name} has no summary")
-        clauses = tuple(self.clauses.values())
-        return JudgementReport(self.header, clauses, tuple(self.engines), self.footer)
 
 
 def _all(events: Sequence[Event], kind: type[Kind]) -> tuple[Kind, ...]:

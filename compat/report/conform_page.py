@@ -12,14 +12,13 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final
 
 from compat.report.conform_failure import FailureText, failure_texts
 from compat.report.conform_gathered import (
     COLUMNS,
     FAILING,
     LEVELS,
-    EngineReport,
     JudgementReport,
     checked_text,
     counts,
@@ -33,10 +32,8 @@ from compat.report.conform_gathered import (
 from compat.report.conform_text import brief, counted, plain, plain_lines, without_paths
 from compat.report.pages import page
 from compat.verdicts.conformance import (
-    Breakdown,
     ClauseInfo,
     ClauseResult,
-    SmokeResult,
     Verdict,
 )
 
@@ -59,28 +56,6 @@ addEventListener("hashchange", () => {
 """Opens the clause that was followed to; all it reads is the address."""
 
 
-Link: TypeAlias = "tuple[str, str]"
-"""A clause, and the place of the page to look at."""
-
-
-@dataclass(frozen=True, slots=True)
-class EngineColumn:
-    """One engine: its verdict and what that rests on, in plain texts."""
-
-    name: str
-    profile: str
-    version: str
-    conformant: bool
-    judged: str
-    levels: tuple[tuple[str, tuple[int, ...]], ...]
-    notes: tuple[str, ...]
-    troubles: tuple[str, ...]
-    causes: tuple[tuple[Link, str, tuple[Link, ...]], ...]
-    """What many clauses likely fail for: the first, where, and those behind it."""
-    failing: tuple[Link, ...]
-    """The other clauses that are not kept."""
-
-
 def page_text(judgement: JudgementReport) -> str:
     """Return the text of the page."""
     digest = hashlib.sha256(SCRIPT.encode()).digest()
@@ -89,12 +64,20 @@ def page_text(judgement: JudgementReport) -> str:
         script=SCRIPT,
         script_hash=base64.b64encode(digest).decode(),
         verdicts=COLUMNS,
+        levels=LEVELS,
+        judgement=judgement,
         facts=tuple(_facts(judgement)),
-        notes=tuple(map(plain, judgement.header.told)),
-        columns=tuple(_columns(judgement)),
         families=tuple(families(judgement)),
-        unjudged=tuple(_unjudged(judgement)),
-        digest=judgement.footer.digest,
+        unjudged=[e for e in judgement.clauses if e.status != "checked"],
+        failing=FAILING,
+        counts=counts,
+        groups=groups,
+        notes=notes,
+        plain=plain,
+        plain_lines=plain_lines,
+        brief=brief,
+        summary_text=summary_text,
+        without_paths=without_paths,
     )
 
 
@@ -117,74 +100,18 @@ def _facts(judgement: JudgementReport) -> Iterator[tuple[str, str]]:
         yield "started", plain(header.started)
 
 
-def _columns(judgement: JudgementReport) -> Iterator[EngineColumn]:
-    for at, report in enumerate(judgement.engines, 1):
-        summary, found = report.summary, groups(report)
-        yield EngineColumn(
-            name=plain(report.info.engine),
-            profile=plain(report.info.profile),
-            version=plain(judgement.header.versions.get(report.info.engine, "")),
-            conformant=summary.conformant,
-            judged=summary_text(summary),
-            levels=tuple(_levels(report)),
-            notes=tuple(_sentence(each) for each in notes(report)),
-            troubles=tuple(_troubles(report)),
-            causes=tuple(
-                (_link(e.first, at), e.sign, tuple(_link(b, at) for b in e.behind))
-                for e in found
-                if e.behind
-            ),
-            failing=tuple(_link(e.first, at) for e in found if not e.behind),
-        )
-
-
-def _link(result: ClauseResult, at: int) -> Link:
-    return result.clause, anchor_of(result.clause, at)
-
-
-def _sentence(note: str) -> str:
-    return f"{note[0].upper()}{note[1:]}."
-
-
-def _levels(report: EngineReport) -> Iterator[tuple[str, tuple[int, ...]]]:
-    for level in LEVELS:
-        found = counts(report.results, level)
-        yield level, tuple(found[each] for each in COLUMNS)
-
-
-def _troubles(report: EngineReport) -> Iterator[str]:
-    yield from (_door(each) for each in report.broken)
-    yield from (_broke_down(each) for each in report.faults)
-
-
-def _door(smoke: SmokeResult) -> str:
-    got = f"; got {brief(smoke.got, 400)}" if smoke.got else ""
-    return plain(f"The door is wrong: {smoke.asked}{got}")
-
-
-def _broke_down(fault: Breakdown) -> str:
-    return "\n".join([f"{fault.headline.capitalize()}:", *plain_lines(fault.text)])
-
-
-def _unjudged(judgement: JudgementReport) -> Iterator[tuple[ClauseInfo, str, str]]:
-    for each in judgement.clauses:
-        if each.status != "checked":
-            yield each, plain(each.sentence), plain(without_paths(each.why))
-
-
 @dataclass(frozen=True, slots=True)
 class ClauseCell:
     """The verdict on one clause for one engine: a letter, a word and the details."""
 
-    id: str
     engine: str
     kind: str
     """The class of its colours: a verdict, or one of known, stale, soft, thin, none."""
     letter: str
     word: str
     reason: str = ""
-    blocker: tuple[str, str] | None = None
-    """The clause that likely blocks it, and the place to look at."""
+    blocker: str = ""
+    """The clause that likely blocks it."""
     worlds: str = ""
     failure: FailureText | None = None
 
@@ -239,35 +166,26 @@ def _row(
     results: Sequence[Mapping[str, ClauseResult]],
 ) -> ClauseRow:
     cells = (
-        _cell(at, clause.id, plain(report.info.engine), mine.get(clause.id))
-        for at, (report, mine) in enumerate(
-            zip(judgement.engines, results, strict=True), 1
-        )
+        _cell(plain(report.info.engine), mine.get(clause.id))
+        for report, mine in zip(judgement.engines, results, strict=True)
     )
     return ClauseRow(clause, plain(clause.sentence), tuple(cells))
 
 
-def _cell(at: int, clause: str, engine: str, result: ClauseResult | None) -> ClauseCell:
-    id_ = anchor_of(clause, at)
+def _cell(engine: str, result: ClauseResult | None) -> ClauseCell:
     if result is None:
-        return ClauseCell(id_, engine, "none", "·", "not judged")
+        return ClauseCell(engine, "none", "·", "not judged")
     kind, letter, word = _look(result)
     return ClauseCell(
-        id=id_,
         engine=engine,
         kind=kind,
         letter=letter,
         word=word,
         reason=brief(_reason(result), LONGEST),
-        blocker=_blocker(result, at),
+        blocker=plain(result.blocked_by),
         worlds=_worlds(result),
         failure=failure_texts(result.failure, LONGEST) if result.failure else None,
     )
-
-
-def _blocker(result: ClauseResult, at: int) -> tuple[str, str] | None:
-    found = plain(result.blocked_by)
-    return (found, anchor_of(found, at)) if found else None
 
 
 def _look(result: ClauseResult) -> tuple[str, str, str]:
@@ -292,8 +210,3 @@ def _worlds(result: ClauseResult) -> str:
     if not result.failing:
         return f"decided in {worlds}"
     return f"fails in {result.failing:,} of {worlds} that decide"
-
-
-def anchor_of(clause: str, at: int) -> str:
-    """Return the id of a verdict in the page; names of engines need not be unique."""
-    return f"{clause}-{at}"

@@ -157,12 +157,18 @@ def plot(
     A narrow one is for phones. Raises MissingExtraError without the extra ``bench``.
     """
     try:
-        from compat.report.plots.drawing import drawn  # noqa: PLC0415  # an extra
+        from compat.report.plots import growth, parts, peers  # noqa: PLC0415  # an extra
     except ImportError as error:
         if (error.name or "").partition(".")[0] in {"refengine", "compat"}:
             raise
         raise WorldExtraError(f"the plot of {which}", EXTRA, error) from error
-    return drawn(costs, which, TITLES[which], narrow=narrow, titled=titled)
+    draw = {
+        "growth": growth.draw_growth,
+        "peers": peers.draw_peers,
+        "memory": peers.draw_memory,
+    }
+    names = which, TITLES[which]
+    return parts.drawn(draw[which], costs, names, narrow=narrow, titled=titled)
 
 
 def write_plot(costs: Costs, path: Path, which: Plot = "growth") -> bool:

@@ -1,4 +1,4 @@
-"""Verdicts over time, as lines of a terminal and as data."""
+"""Verdicts over time, as lines of a terminal, as data, and as one HTML page."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from compat.report.conform_text import counted
+from compat.report.pages import page
 from compat.verdicts.timeline import (
     WORSE,
     ChangeKind,
@@ -120,3 +121,9 @@ def first_bad_lines(found: FirstBad) -> Iterator[str]:
     if found.against:
         names = ", ".join(found.against)
         yield f"this is not the only change: {names} said otherwise"
+
+
+def timeline_page(histories: Sequence[VersionHistory]) -> str:
+    """Return the text of a page that needs nothing beside it: a table a subject."""
+    parts = [(each, shown_rows(each)) for each in histories]
+    return page("timeline", parts=parts, nothing=NOTHING)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from compat.report.migration_json import FolderReport, PairReport
-from compat.verdicts.timeline import TimelineItem, VersionJudged
+from compat.verdicts.timeline import TimelineError, TimelineItem, VersionJudged
 from refengine.testing.json_values import is_mapping
 
 _CONFORM: Final = "refengine conform ENGINE --json FILE"
@@ -22,14 +22,6 @@ _GOOD: Final[Mapping[str, bool | None]] = {
     "not-applicable": None,
     "blocked": None,
 }
-
-
-class TimelineReportError(ValueError):
-    """A file that is not a report of a judgement, or does not say of which version."""
-
-    def __init__(self, path: Path, problem: str) -> None:
-        self.path = path
-        super().__init__(f"{path}: {problem}")
 
 
 class _Part(BaseModel):
@@ -67,7 +59,7 @@ def read_report(
 
     ``version`` and ``subject`` stand in place of what the report says. An engine's are
     its own; a migration has no version, and of a folder no name. Raises
-    TimelineReportError, or OSError.
+    TimelineError, or OSError.
     """
     tree = _tree(path)
     try:
@@ -78,10 +70,10 @@ def read_report(
         elif "holds" in tree:
             found = [_of_pair(PairReport.model_validate(tree), version, subject)]
         else:
-            raise TimelineReportError(path, _instead("it is not a report"))
+            raise _no_report(path, "it is not a report")
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
-        raise TimelineReportError(path, _instead(f"{where} is none of one")) from None
+        raise _no_report(path, f"{where} is none of one") from None
     return tuple(_whole(path, each) for each in found)
 
 
@@ -89,23 +81,23 @@ def _tree(path: Path) -> Mapping[str, Any]:
     try:
         tree = json.loads(path.read_bytes())
     except ValueError:
-        raise TimelineReportError(path, _instead("it is not JSON")) from None
+        raise _no_report(path, "it is not JSON") from None
     if not is_mapping(tree):
-        raise TimelineReportError(path, _instead("it is not a report"))
+        raise _no_report(path, "it is not a report")
     return tree
 
 
-def _instead(problem: str) -> str:
-    return f"{problem}; {_CONFORM} and {_MIGRATE} write one"
+def _no_report(path: Path, problem: str) -> TimelineError:
+    return TimelineError(f"{path}: {problem}; {_CONFORM} and {_MIGRATE} write one")
 
 
 def _whole(path: Path, found: VersionJudged) -> VersionJudged:
     if not found.subject:
-        raise TimelineReportError(path, "says no name: give one with --subject")
+        raise TimelineError(f"{path}: says no name: give one with --subject")
     if not found.version:
-        raise TimelineReportError(path, "says no version: give one with --version")
+        raise TimelineError(f"{path}: says no version: give one with --version")
     if not found.items:
-        raise TimelineReportError(path, "nothing was judged in it")
+        raise TimelineError(f"{path}: nothing was judged in it")
     return found
 
 

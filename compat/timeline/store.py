@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from compat.verdicts.timeline import (
+    TimelineError,
     TimelineItem,
     VersionHistory,
     VersionJudged,
@@ -41,22 +42,10 @@ _WAITS: Final = 30.0
 """Seconds that one who writes waits for another."""
 
 
-class TimelineFileError(ValueError):
-    """A file that is not a timeline, or one of a newer refengine."""
-
-    def __init__(self, path: Path, problem: str) -> None:
-        self.path = path
-        super().__init__(f"{path}: {problem}")
-
-
-class UnknownHistoryError(ValueError):
-    """A subject or a version that a timeline does not have."""
-
-    def __init__(self, kind: str, name: str, there: Iterable[str]) -> None:
-        self.name = name
-        listed = ", ".join(there) or "none"
-        named = f"no {kind} {name!r}" if name else f"name a {kind}"
-        super().__init__(f"{named}; there are {listed}")
+def _unknown(kind: str, name: str, there: Iterable[str]) -> TimelineError:
+    listed = ", ".join(there) or "none"
+    named = f"no {kind} {name!r}" if name else f"name a {kind}"
+    return TimelineError(f"{named}; there are {listed}")
 
 
 class Timeline:
@@ -88,13 +77,13 @@ class Timeline:
     def history(self, subject: str = "") -> VersionHistory:
         """Return the versions of a subject, which may be left out where there is one.
 
-        Raises UnknownHistoryError.
+        Raises TimelineError.
         """
         with self._opened() as base:
             names = [name for (name,) in base.execute(_SUBJECTS)]
             if subject not in names:
                 if subject or len(names) != 1:
-                    raise UnknownHistoryError("subject", subject, names)
+                    raise _unknown("subject", subject, names)
                 [subject] = names
             found = {each.version: each for each in _judged(base, subject)}
         return VersionHistory(
@@ -102,13 +91,13 @@ class Timeline:
         )
 
     def version(self, version: str, subject: str = "") -> VersionJudged:
-        """Return what was said of one version; raises UnknownHistoryError."""
+        """Return what was said of one version; raises TimelineError."""
         history = self.history(subject)
         for each in history.versions:
             if each.version == version:
                 return each
         there = [each.version for each in history.versions]
-        raise UnknownHistoryError(f"version of {history.subject}", version, there)
+        raise _unknown(f"version of {history.subject}", version, there)
 
     def found(self, version: str, subject: str) -> VersionJudged | None:
         """Return what was said of a version, None if it is not there."""
@@ -125,9 +114,9 @@ class Timeline:
 
     @contextmanager
     def _opened(self, *, write: bool = False) -> Generator[sqlite3.Connection]:
-        """Open the file in one transaction; raises TimelineFileError."""
+        """Open the file in one transaction; raises TimelineError."""
         if not write and not self.path.exists():
-            raise TimelineFileError(self.path, "there is no such file")
+            raise TimelineError(f"{self.path}: there is no such file")
         try:
             with closing(sqlite3.connect(self.path, timeout=_WAITS)) as base:
                 base.isolation_level = None
@@ -136,8 +125,8 @@ class Timeline:
                 yield base
                 base.execute("COMMIT")
         except sqlite3.DatabaseError as error:
-            why = f"is not a timeline ({error})"
-            raise TimelineFileError(self.path, why) from error
+            why = f"{self.path}: is not a timeline ({error})"
+            raise TimelineError(why) from error
 
     def _checked(self, base: sqlite3.Connection, *, write: bool) -> None:
         [program] = base.execute("PRAGMA application_id").fetchone()
@@ -147,10 +136,10 @@ class Timeline:
             for statement in _SCHEMA.split(";"):
                 base.execute(statement)
         elif program != APPLICATION:
-            raise TimelineFileError(self.path, "is of another program")
+            raise TimelineError(f"{self.path}: is of another program")
         elif version != VERSION:
             problem = f"has version {version}, and {VERSION} is read here"
-            raise TimelineFileError(self.path, problem)
+            raise TimelineError(f"{self.path}: {problem}")
 
 
 _SUBJECTS: Final = "SELECT DISTINCT subject FROM judgement ORDER BY subject"

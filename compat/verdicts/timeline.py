@@ -13,6 +13,10 @@ WORSE: Final[frozenset[ChangeKind]] = frozenset(("worse", "lost"))
 _NUMBERS: Final = re.compile(r"v?(\d+(?:\.\d+)*)")
 
 
+class TimelineError(ValueError):
+    """A file, report, command or name that cannot be used; says which, and why."""
+
+
 @dataclass(frozen=True, slots=True)
 class TimelineItem:
     """A clause or a case, and what was said of it.

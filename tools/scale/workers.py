@@ -13,7 +13,7 @@ from compat.cluster.opened import opened
 from compat.cluster.units import packed
 from compat.corpora.entries import CorpusEntry, read_entries, write_entries
 from compat.corpora.operations import imported
-from compat.observe.spread_rows import KIND
+from compat.observe.judging import KIND
 from compat.spreading import Spread, UnitData
 from property_tests.exercised import AT_ONCE, with_exercised
 from refengine.errors import RefengineError

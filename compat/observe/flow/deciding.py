@@ -1,4 +1,4 @@
-"""What the dialect decides on the input of a row, and what a row expects, in one form.
+"""What the dialect decides on the input of a row, against what the row expects.
 
 What is left out and what is empty are one, since versions in two languages cannot
 differ in that. A number of a state is a float where Go reads it, as Go's JSON has it.
@@ -6,10 +6,12 @@ differ in that. A number of a state is a float where Go reads it, as Go's JSON h
 
 from __future__ import annotations
 
+import builtins
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 from pydantic import (
     AliasChoices,
@@ -17,26 +19,26 @@ from pydantic import (
     ConfigDict,
     Field,
     TypeAdapter,
+    ValidationError,
     model_validator,
 )
 
 from compat.dialects.flow import Content, FlowProfile, LlmResponse, Part
 from compat.dialects.flow.aggregating import aggregate
 from compat.dialects.flow.contents import contents_of
+from compat.dialects.flow.errors import FlowError
 from compat.dialects.flow.merging import is_final, merge_actions
 from compat.dialects.flow.templates import fill_template
 from compat.dialects.flow.transfer import AgentInTree, transfer_targets
 from compat.dialects.flow.values import as_json
-from compat.observe.flow.hook_expecting import (
-    expected_chain,
-    expected_model_call,
-    expected_tool_call,
-    same_tool_call,
-)
 from compat.observe.flow.hooking import (
     decided_chain,
     decided_model_call,
     decided_tool_call,
+    expected_chain,
+    expected_model_call,
+    expected_tool_call,
+    same_tool_call,
 )
 from compat.observe.flow.notation import (
     RowActions,
@@ -47,6 +49,7 @@ from compat.observe.flow.notation import (
     RowPart,
     without_unset,
 )
+from compat.observe.flow.rows import FlowRow
 from refengine.testing.clock import run
 from refengine.testing.json_values import is_list, is_mapping
 
@@ -259,3 +262,67 @@ DECIDING: Final[Mapping[str, Deciding]] = MappingProxyType(
         "is_final": Deciding(_final, _TRUTH.validate_python),
     }
 )
+
+FAILING: Final = frozenset(("error", "error_contains"))
+"""Keys by which a row says that a version failed, instead of what it gave."""
+
+
+class RowInputError(ValueError):
+    """A row whose input, or what it expects, is not in the notation of its kind."""
+
+
+def first_flow_difference(
+    row: FlowRow, version: str, profile: FlowProfile
+) -> str | None:
+    """Return what the dialect does otherwise than a version did, or None.
+
+    Raises RowInputError for a row that cannot be read.
+    """
+    expected = row.for_version(version).value
+    deciding = DECIDING[row.kind]
+    try:
+        seen = deciding.decide(row.input, profile)
+    except ValidationError as error:
+        raise RowInputError(_problem("input", error)) from None
+    except FlowError as error:
+        return _failed(expected, error)
+    if _is_failure(expected):
+        return f"{_json(seen)}, not {_json(expected)}"
+    try:
+        wanted = deciding.expect(expected)
+    except ValidationError as error:
+        raise RowInputError(_problem("what is expected", error)) from None
+    same = deciding.same(row.input, seen, wanted)
+    return None if same else f"{_json(seen)}, not {_json(wanted)}"
+
+
+def _is_failure(expected: object) -> bool:
+    return is_mapping(expected) and bool(FAILING & expected.keys())
+
+
+def _failed(expected: object, error: FlowError) -> str | None:
+    if is_mapping(expected) and _is_failure(expected) and _fits(expected, error):
+        return None
+    return f"{type(error).__name__}: {error}, not {_json(expected)}"
+
+
+def _fits(expected: Mapping[str, Any], error: FlowError) -> bool:
+    """Tell whether an error is the one: by a piece of its text, else by its class."""
+    if "error_contains" in expected:
+        return str(expected["error_contains"]) in str(error)
+    name = str(expected["error"]).partition(":")[0]
+    kind = getattr(builtins, name, FlowError)
+    return isinstance(error, cast("type[BaseException]", kind))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _problem(where: str, error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    path = ".".join([where, *(str(each) for each in first["loc"])])
+    given = repr(first["input"])
+    return (
+        f"{path} = {given if len(given) <= 60 else given[:57] + '...'}: {first['msg']}"
+    )

@@ -2,13 +2,14 @@
 
 The model asks for the tool once and then answers; what was called is noted as rows have
 it: ``p0.before`` for the hook of the first plugin, ``a1.after`` for the second callback
-of the agent's list.
+of the agent's list. Below is what a row expects of hooks, and when two tool calls came
+to the same.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, TypeAlias
@@ -34,7 +35,7 @@ from compat.dialects.flow import (
 from compat.dialects.flow.values import plain
 from compat.observe.flow.notation import RowCallbacks, RowHook, RowPlugin
 from refengine.testing.clock import run
-from refengine.testing.json_values import is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 
 Object: TypeAlias = Mapping[str, Any]
 Made: TypeAlias = Callable[[Any], object]
@@ -70,9 +71,11 @@ def _unless_missing(raw: object) -> object:
     return None if is_missing(raw) else raw
 
 
-class _Hooked(BaseModel):
+class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
+
+class _Hooked(_Strict):
     plugins: list[RowPlugin] = Field(default_factory=list[RowPlugin])
     agent: RowCallbacks = Field(default_factory=RowCallbacks)
 
@@ -89,9 +92,7 @@ class _ToolCall(_Hooked):
     tools: list[str] = Field(default_factory=list[str])
 
 
-class _Chain(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
+class _Chain(_Strict):
     hook: Literal[
         "before_agent",
         "after_agent",
@@ -300,3 +301,72 @@ def _done() -> LlmResponse:
 
 def _as_it_is(told: object) -> object:
     return told
+
+
+def same_tool_call(given: Object, seen: Any, wanted: Any) -> bool:  # noqa: ANN401  # any JSON value
+    """Tell whether two tool calls came to the same.
+
+    What a version says of a tool that is not there, in its own words, is not compared.
+    """
+    texts = _error_text(seen), _error_text(wanted)
+    scripted = set(_errors(given))
+    named = not is_missing(given.get("tool"))
+    if named or None in texts or scripted.intersection(texts):
+        return bool(seen == wanted)
+    return bool({**seen, "response": None} == {**wanted, "response": None})
+
+
+def _error_text(told: Object) -> str | None:
+    """Return the text of a response that is an error, or of a piece of one."""
+    response = told["response"]
+    if not is_mapping(response) or len(response) != 1:
+        return None
+    text: object = response.get("error", response.get("error_contains"))
+    return text if isinstance(text, str) else None
+
+
+def _errors(raw: object) -> Iterator[str]:
+    """Yield the texts of all errors that a row scripts."""
+    if is_mapping(raw):
+        yield from (str(each) for key, each in raw.items() if key == "err")
+    for each in _inside(raw):
+        yield from _errors(each)
+
+
+def _inside(raw: object) -> Iterable[object]:
+    if is_mapping(raw):
+        return raw.values()
+    return raw if is_list(raw) else ()
+
+
+class _ExpectedTool(_Strict):
+    response: Any
+    trace: list[str]
+    raised: bool = False
+
+
+def expected_tool_call(expected: object) -> Any:  # noqa: ANN401  # any JSON value
+    """Return what a row expects of a tool call, as it is decided."""
+    row = _ExpectedTool.model_validate(expected)
+    found = {"response": row.response, "trace": row.trace}
+    return {**found, "raised": True} if row.raised else found
+
+
+class _ExpectedModel(_Strict):
+    result: dict[str, Any]
+    trace: list[str]
+
+
+def expected_model_call(expected: object) -> Any:  # noqa: ANN401  # any JSON value
+    """Return what a row expects of a model call, as it is decided."""
+    return _ExpectedModel.model_validate(expected).model_dump()
+
+
+class _ExpectedChain(_Strict):
+    texts: list[str]
+    calls: list[int]
+
+
+def expected_chain(expected: object) -> Any:  # noqa: ANN401  # any JSON value
+    """Return what a row expects of a list of callbacks, as it is decided."""
+    return _ExpectedChain.model_validate(expected).model_dump()

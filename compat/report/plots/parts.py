@@ -1,7 +1,7 @@
-"""What the plots have in common: colours, sizes, labels.
+"""What the plots have in common: colours, sizes, labels, and how each becomes text.
 
 Colours are of Okabe and Ito's palette, which people with any colour vision tell apart;
-each has its own mark or dashes as well.
+each has its own mark or dashes as well. What a user set up for matplotlib is left out.
 """
 
 # matplotlib leaves its keywords open: pyright knows no method of it in full.
@@ -9,11 +9,16 @@ each has its own mark or dashes as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import io
+import re
+import warnings
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from typing import Final, Literal, TypeAlias, TypeGuard
 
+from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
@@ -22,6 +27,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from compat.report.conform_text import brief
 from compat.report.cost_text import folded, seconds_text
+from compat.verdicts.cost import Costs
 
 Dash: TypeAlias = Literal["-", "--", ":", ""]
 INK: Final = "#1c1e21"
@@ -34,6 +40,32 @@ WIDE: Final = 9.4
 NARROW: Final = 3.8
 """Widths in inches: of a page's column, and of a phone."""
 _LEGEND_ROW: Final = 0.21
+_STYLE: Final = {
+    "svg.fonttype": "path",
+    "svg.hashsalt": "refengine",
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "text.parse_math": False,  # a name with two dollars is not a formula
+    "text.color": INK,
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": INK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.linewidth": 0.7,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+    "savefig.facecolor": "white",
+}
+_UNUSED: Final = re.compile(
+    r"<\?xml.*?\?>\s*|<!DOCTYPE.*?>\s*|<metadata>.*?</metadata>\s*|<!--.*?-->\s*"
+    r"|<defs>\s*<style.*?</style>\s*</defs>\s*",
+    re.DOTALL,
+)
+_NAMED: Final = re.compile(r'(\bid="|href="#|url\(#)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +166,41 @@ def bare_axes(axes: Axes) -> None:
     """Take away the left side of an axes whose rows have names."""
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
+
+
+def drawn(
+    draw: Callable[[Canvas, Costs], bool],
+    costs: Costs,
+    names: tuple[str, str],
+    *,
+    narrow: bool,
+    titled: bool,
+) -> str:
+    """Return a plot with a name and a title as SVG; empty if nothing is in it."""
+    which, title = names
+    with _drawing() as figure:
+        canvas = Canvas(figure, narrow=narrow, title=title if titled else "")
+        if not draw(canvas, costs):
+            return ""
+        return _svg(figure, f"{which}-{'narrow' if narrow else 'wide'}", title)
+
+
+@contextmanager
+def _drawing() -> Generator[Figure, None, None]:
+    """Give an empty figure; what its user set up for matplotlib does not count."""
+    with style.context(["default", dict(_STYLE)]), warnings.catch_warnings():
+        # A name may have letters that the font has not: they are drawn as boxes.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+        yield Figure()
+
+
+def _svg(figure: Figure, name: str, title: str) -> str:
+    """Return the picture without what a page cannot use, its ids told from others'."""
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    drawn = _NAMED.sub(rf"\g<1>{name}-", _UNUSED.sub("", out.getvalue()))
+    root = (
+        f'<svg role="img" aria-label="{title}"'
+        ' style="stroke-linejoin: round; stroke-linecap: butt"'
+    )
+    return drawn.replace("<svg", root, 1)

@@ -1,20 +1,25 @@
-"""A kept run in words: for a person, without anything a terminal would act on.
+"""A kept run in words for a person, and in JSON for a program: both say the same.
 
 Texts are a model's or a user's: what cannot be printed is written as Python writes it,
-so that no text moves the cursor or hides another.
+so that no text moves the cursor of a terminal or hides another.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TypeAlias
 
 from compat.report.conform_text import counted
 from compat.state.contents import Contents, FileFault, KeptRecords
 from refengine.interrupts import Pending
 from refengine.messages import Json, Message
 from refengine.resume.checkpoint import GONE, Entry, Saved, Step, entries_in, pending_in
+from refengine.state.values import Types
 from refengine.testing.notation import show_message
+
+Form: TypeAlias = dict[str, object]
 
 
 def printable(text: str) -> str:
@@ -178,3 +183,100 @@ def _pending(pending: Pending) -> str:
 def json_text(value: Json) -> str:
     """Return JSON in a line; values of other types by their repr."""
     return printable(json.dumps(value, ensure_ascii=False, default=repr))
+
+
+def listed(found: Contents) -> Form:
+    """Return the runs of a file, without their messages and values."""
+    return {
+        "file": str(found.file),
+        "runs": [_summary_form(each) for each in found.runs],
+        "faults": _fault_forms(found),
+    }
+
+
+def verified(found: Contents) -> Form:
+    """Return what is wrong in a file, with the counts of what was looked at."""
+    return {
+        "file": str(found.file),
+        "runs": len(found.runs),
+        "records": sum(each.records for each in found.runs),
+        "faults": _fault_forms(found),
+    }
+
+
+def run_form(kept: KeptRecords) -> Form:
+    """Return a run: its messages and values, the latter as a checkpoint packs them."""
+    if kept.saved is None:
+        return _summary_form(kept)
+    saved, types = kept.saved, Types(keep_unknown=True)
+    return {
+        **_summary_form(kept),
+        "agent": saved.start.agent,
+        "profile": saved.start.profile,
+        "streaming": saved.start.streaming,
+        "messages": [_message_form(each, types) for each in saved.messages],
+        "given": saved.start.given,
+        "locals": {name: types.pack(each) for name, each in saved.locals.items()},
+        "context": {name: types.pack(v) for name, v in saved.point.ctx.items()},
+        "attempt": saved.point.attempt,
+        "resume": resume_line(kept.key, saved),
+    }
+
+
+def _summary_form(kept: KeptRecords) -> Form:
+    form: Form = {"key": kept.key, "records": kept.records}
+    if kept.part:
+        types = Types(keep_unknown=True)
+        return {**form, "part": [_step_form(each, types) for each in kept.part]}
+    if kept.saved is None:
+        return {**form, "faults": [asdict(each) for each in kept.faults]}
+    return {**form, **_standing_form(kept.saved)}
+
+
+def _standing_form(saved: Saved) -> Form:
+    types = Types(keep_unknown=True)
+    return {
+        "state": state_of(saved),
+        "phase": saved.point.phase,
+        "iteration": saved.iteration,
+        "message_count": len(saved.messages),
+        "steps": saved.steps,
+        "pending": _pending_form(saved.pending, types),
+    }
+
+
+def _step_form(step: Step, types: Types) -> Form:
+    values = {k: v for k, v in step.locals.items() if v is not GONE}
+    return {
+        "step": step.seq,
+        "phase": step.point.phase,
+        "iteration": step.iteration,
+        "keep": step.splice.keep,
+        "messages": [_message_form(each, types) for each in step.splice.messages],
+        "locals": {name: types.pack(each) for name, each in values.items()},
+        "deleted": [name for name in step.locals if name not in values],
+        "pending": _pending_form(step.pending, types),
+    }
+
+
+def _pending_form(pending: Sequence[Pending], types: Types) -> list[Form]:
+    return [
+        {"address": str(each.address), "payload": types.pack(each.payload)}
+        for each in pending
+    ]
+
+
+def _fault_forms(found: Contents) -> list[Form]:
+    return [asdict(each) for each in found.all_faults]
+
+
+def _message_form(message: Message, types: Types) -> Form:
+    form: Form = {"role": message.role, "content": message.content}
+    if message.tool_calls:
+        form["tool_calls"] = [asdict(each) for each in message.tool_calls]
+    for name in ("tool_call_id", "name", "id"):
+        if getattr(message, name) is not None:
+            form[name] = getattr(message, name)
+    if message.extra:
+        form["extra"] = types.pack_extra(message.extra)
+    return form
