@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
-from unittest.mock import patch
 
 from hypothesis import HealthCheck, Phase, configuration, given, seed, settings
 from hypothesis.internal.conjecture.providers import (
@@ -69,22 +68,6 @@ def drawn(values: SearchStrategy[T], count: int, number: int) -> list[T]:
 
         draw()
     return found[:count]
-
-
-@contextmanager
-def without_constants() -> Generator[None, None, None]:
-    """Let Hypothesis' own backend draw no constants either, for as long as it is.
-
-    It remembers what it has drawn, and makes what fails small, by which a search finds
-    more than by draws alone. It is for whole processes: one at a time draws in each.
-    """
-    nothing = patch.object(HypothesisProvider, "_maybe_draw_constant", _no_constant)
-    with nothing, _nothing_kept():
-        yield
-
-
-def _no_constant(*_: object, **__: object) -> None:
-    return None
 
 
 @contextmanager

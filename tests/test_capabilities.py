@@ -13,7 +13,8 @@ from property_tests.playing import VariantPlayer
 from property_tests.reducing import CUT, reduced
 from refengine.profile import SEED_001
 from tests.engines.lacking import LOST, Lacking
-from tools.pages.capabilities import PAGE, without, written
+from tools.pages.__main__ import pages_now
+from tools.pages.tables import without
 
 ALL = frozenset(CAPABILITIES)
 EVERY = 5
@@ -43,9 +44,9 @@ def test_an_engine_that_lacks_what_it_declines_is_not_accused(capability, worlds
 
 
 def test_the_table_of_the_docs_is_the_one_of_the_checks() -> None:
-    page = PAGE.read_text("utf-8")
+    [(page, text)] = pages_now(["capabilities"])
 
-    assert written(page) == page
+    assert page.read_text("utf-8") == text
 
 
 def test_each_row_counts_what_stops_to_apply() -> None:

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from property_tests.dialects.table import DIALECTS
-from tools.pages import languages
+from tools.pages.__main__ import pages_now
+from tools.pages.blocks import END, begin
 from tools.pages.engines import (
-    BEGIN,
-    END,
     PAGE,
     TITLES,
     NoReportsError,
@@ -18,6 +17,9 @@ from tools.pages.engines import (
     tables,
     written,
 )
+from tools.pages.tables import parting
+
+BEGIN = begin("engines", "tools.pages")
 
 
 def result(clause: str, verdict: str, known: str = "") -> dict[str, object]:
@@ -151,10 +153,10 @@ def test_no_report_and_an_empty_one_are_told(
 def test_where_the_languages_of_langchain_part_stands_as_their_failures_are_known() -> (
     None
 ):
-    page = languages.PAGE.read_text("utf-8")
-    found = languages.parting()
+    [(page, text)] = pages_now(["languages"])
+    found = parting()
 
-    assert languages.written(page) == page
+    assert page.read_text("utf-8") == text
     assert all(found.values())
     told = [key for of in found.values() for keys in of.values() for key in keys]
     assert len(told) == len(set(told))  # what both fail is not a difference

@@ -22,13 +22,14 @@ from property_tests.registry import FAMILIES, contract
 from refengine.profile import profile
 from refengine.testing import Scenario, first_divergence
 from refengine.testing.strategies import scenarios
-from tools.witnesses import __main__ as command
-from tools.witnesses.page import PAGE, page
-from tools.witnesses.witness import (
+from tools.pages import witnesses as command
+from tools.pages.witnesses import (
     FILE,
+    PAGE,
     SEED,
     NotRefutedError,
     Witness,
+    page,
     played,
     refuted,
     smallest,
@@ -129,7 +130,7 @@ def first_worlds(choices: frozenset[tuple[str, bool | int]]) -> list[Scenario]:
 
 
 def test_the_first_worlds_refute_most_mutants() -> None:
-    """The others take longer: ``python -m tools.witnesses`` finds each of them anew."""
+    """The others take longer: ``python -m tools.pages witnesses`` finds them anew."""
     found = [each for each in WITNESSED if is_refuted_at_once(each)]
 
     assert len(found) > 0.5 * len(WITNESSED)

@@ -12,10 +12,9 @@ from tools.costs.reference import (
     NUMBERS,
     PERFORMANCE,
     README,
-    NoPlaceError,
-    between,
     shown,
 )
+from tools.pages.blocks import NoPlaceError, between
 
 
 @pytest.fixture(scope="module")

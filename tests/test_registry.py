@@ -1,6 +1,7 @@
 """The registry: the contract as clauses, and the pages that are written from it."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from property_tests.registry import (
     read_contract,
     unmatched,
 )
+from tools.pages import __main__ as command
 from tools.pages import contract as contract_page
 from tools.pages import seeds as seeds_page
 from tools.pages.seeds import read_statements, statements
@@ -244,15 +246,24 @@ def test_page_of_the_seeds_says_what_the_mapping_says() -> None:
     assert seeds_page.PAGE.read_text("utf-8") == seeds_page.page(statements())
 
 
-def test_both_pages_are_written_by_one_command(tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(contract_page, "PAGE", tmp_path / "contract.md")
-    monkeypatch.setattr(contract_page, "SEEDS_PAGE", tmp_path / "seeds.md")
-    contract_page.main()
+def test_pages_are_written_by_one_command(tmp_path, monkeypatch, capsys) -> None:
+    made = {
+        name: (Path(shutil.copy(page, tmp_path)), text)
+        for name, (page, text) in command.PAGES.items()
+    }
+    monkeypatch.setattr(command, "PAGES", made)
+    assert command.main(["contract", "seeds"]) == 0
 
     assert capsys.readouterr().out.startswith("contract.md: ")
     for name in ("contract.md", "seeds.md"):
         written = (tmp_path / name).read_text("utf-8")
         assert written == (ROOT / "docs" / name).read_text("utf-8")
+
+
+def test_page_that_there_is_not_is_told_with_those_that_there_are(capsys) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["contracts"])
+    assert "give capabilities, " in capsys.readouterr().err
 
 
 def test_every_statement_quotes_its_seed() -> None:

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tools.costs.reference import NoPlaceError
+from tools.pages.blocks import NoPlaceError
 from tools.scale.__main__ import COMMAND, PAGE, main, missed, shown
-from tools.scale.commands import StepFailedError, ran
-from tools.scale.figures import (
+from tools.scale.million import AGAIN, StepFailedError, chat, ran
+from tools.scale.page import (
     ROOT,
     CorpusStep,
     LargeCorpus,
@@ -16,7 +16,6 @@ from tools.scale.figures import (
     WorkerFigures,
     kept,
 )
-from tools.scale.sessions import AGAIN, chat
 
 MACHINE = {"cpu": "Mill 9", "cores": "2", "os": "Linux 6", "python": "CPython 3.11.0"}
 

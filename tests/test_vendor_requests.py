@@ -23,7 +23,7 @@ from compat.wire.interfaces.spoken import interface_at
 from refengine.messages import Message
 from refengine.testing.trace import to_json
 from tests.wire_support import corpus
-from tools.pages.interfaces import PAGE, written
+from tools.pages.__main__ import pages_now
 
 SORTS = {"type", "role", "object", "status", "id", "mode", "cache_control"}
 """Keys whose values say of what sort something is, or what of a stored part it was."""
@@ -234,9 +234,9 @@ def test_marks_of_a_cache_and_thoughts_are_kept_as_their_own() -> None:
 
 
 def test_table_of_the_page_is_what_the_code_does() -> None:
-    page = PAGE.read_text("utf-8")
+    [(page, text)] = pages_now(["interfaces"])
 
-    assert written(page) == page
+    assert page.read_text("utf-8") == text
 
 
 def test_what_has_no_counterpart_is_listed_and_only_between_interfaces() -> None:

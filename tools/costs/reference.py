@@ -27,6 +27,7 @@ from compat.report.cost_tables import base_runs
 from compat.report.cost_text import seconds_text
 from compat.verdicts.cost import Compared, Cost, Costs, Floor
 from tools.costs.profiles import profiles
+from tools.pages.blocks import NoPlaceError, begin, between
 
 ROOT: Final = Path(__file__).parents[2]
 RESULTS: Final = ROOT / "benchmarks" / "results"
@@ -34,15 +35,7 @@ NUMBERS: Final = RESULTS / "reference.json"
 PROFILES: Final = RESULTS / "profiles.md"
 README: Final = ROOT / "README.md"
 PERFORMANCE: Final = ROOT / "docs" / "performance.md"
-END: Final = "<!-- up to here -->\n"
 COMMAND: Final = "tools.costs.reference"
-
-
-class NoPlaceError(ValueError):
-    """A page has no place for what is to be shown in it."""
-
-    def __init__(self, what: str, by: str = COMMAND) -> None:
-        super().__init__(f"there is no {begin(what, by).strip()} with {END.strip()}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,11 +70,11 @@ def shown(text: str, costs: Costs) -> str:
         "growth": lambda: tables_text(costs, ("growth", "forms")),
         "profiles": lambda: PROFILES.read_text("utf-8"),
     }
-    here = [what for what in files if begin(what) in text]
+    here = [what for what in files if begin(what, COMMAND) in text]
     if not here:
-        raise NoPlaceError(", ".join(files))
+        raise NoPlaceError(", ".join(files), COMMAND)
     for what in here:
-        text = between(text, what, files[what]())
+        text = between(text, what, files[what](), COMMAND)
     return text
 
 
@@ -115,23 +108,6 @@ def _adds(cost: Cost) -> float:
     if added is None:
         raise AssertionError(cost.key)
     return added.value
-
-
-def between(text: str, what: str, content: str, by: str = COMMAND) -> str:
-    """Return a page with this content in its place; raises NoPlaceError.
-
-    ``by`` is the module that writes it.
-    """
-    before, started, rest = text.partition(begin(what, by))
-    _, ended, after = rest.partition(END)
-    if not started or not ended:
-        raise NoPlaceError(what, by)
-    return f"{before}{started}\n{content}\n{ended}{after}"
-
-
-def begin(what: str, by: str = COMMAND) -> str:
-    """Return the line after which something is shown."""
-    return f"<!-- {what}: written by python -m {by} -->\n"
 
 
 def _keep(costs: Costs) -> None:

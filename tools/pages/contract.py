@@ -1,32 +1,26 @@
 """docs/contract.md: every clause, family by family.
 
-    python -m tools.pages.contract
+    python -m tools.pages contract
 
-writes it, and docs/seeds.md beside it.
+writes it.
 """
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from property_tests.all_clauses import with_others
 from property_tests.registry import (
     Clause,
     Contract,
     SeedSource,
-    contract,
     families,
 )
-from tools.pages.seeds import PAGE as SEEDS_PAGE
-from tools.pages.seeds import code, statements
-from tools.pages.seeds import page as seeds_page
+from tools.pages.blocks import DOCS, code, row
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "contract.md"
+PAGE: Final = DOCS / "contract.md"
 
 TITLES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -72,7 +66,7 @@ The seeds that are quoted are in [seeds](seeds/); [seeds.md](seeds.md) says wher
 The contract has version {version}: while it is 0.x, statements are still missing and sentences may change; 1.0 is frozen when all seeds are in.
 An id is never given twice.
 
-This page is written by `python -m tools.pages.contract`, and a test compares it with the registry.
+This page is written by `python -m tools.pages contract`, and a test compares it with the registry.
 """  # noqa: E501  # one sentence a line
 
 
@@ -99,8 +93,7 @@ def _summary(clauses: Sequence[Clause]) -> Iterator[str]:
 def _row(name: str, about: str, clauses: Sequence[Clause]) -> str:
     counted = Counter[str](each.status for each in clauses)
     numbers = [counted[each] for each in ("checked", "planned", "untestable")]
-    cells = [name, about, len(clauses), *numbers]
-    return f"| {' | '.join(map(str, cells))} |"
+    return row(name, about, len(clauses), *numbers)
 
 
 def _clause(clause: Clause) -> Iterator[str]:
@@ -123,17 +116,3 @@ def _source(clause: Clause) -> str:
         at = f"[seed {source.seed}](seeds/{source.seed}.md) {source.section}"
         return f"{at}: {code(source.quote)}"
     return str(source)
-
-
-def main() -> None:
-    """Write both pages."""
-    for path, text in (
-        (PAGE, page(with_others(contract()))),
-        (SEEDS_PAGE, seeds_page(statements())),
-    ):
-        path.write_text(text, "utf-8")
-        sys.stdout.write(f"{path.name}: {len(text.splitlines())} lines\n")
-
-
-if __name__ == "__main__":
-    main()

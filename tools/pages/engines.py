@@ -1,7 +1,7 @@
 """The tables of docs/engines.md: what each engine keeps, and where engines differ.
 
     refengine conform ENGINE… --json REPORT
-    python -m tools.pages.engines REPORT…
+    python -m tools.pages engines REPORT…
 
 writes them anew, from the reports of ``refengine conform``: for each kind of agent a
 table of engines by families of clauses, and one of the postures in which the profiles
@@ -25,11 +25,9 @@ from compat.engines.importing import installed_engines
 from compat.profiles.kinds import known_profile
 from property_tests.dialects.dialects import dialect_of_family
 from refengine.postures import options_of
-from tools.pages.seeds import code
+from tools.pages.blocks import DOCS, END, begin, between, code, row, table
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "engines.md"
-BEGIN: Final = "<!-- engines: written by python -m tools.pages.engines -->\n"
-END: Final = "<!-- end of engines -->\n"
+PAGE: Final = DOCS / "engines.md"
 TITLES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "": "Agents with hooks",
@@ -128,13 +126,12 @@ def _verdicts(rows: Sequence[EngineRow]) -> Iterator[str]:
         if any(row.counts.get((family, word)) for row in rows for word in _WORDS)
     ]
     head = ["engine", "version", "profile", "verdict", "drawn worlds", *families]
-    yield _line(head)
-    yield _line(["---"] * len(head))
-    for row in rows:
-        verdict = "conformant" if row.conformant else "not conformant"
-        cells = [_cell(row, family) for family in families]
-        names = [code(row.name), row.version, code(row.profile)]
-        yield _line([*names, verdict, row.examples, *cells])
+    yield from table(*head)
+    for each in rows:
+        verdict = "conformant" if each.conformant else "not conformant"
+        cells = [_cell(each, family) for family in families]
+        names = [code(each.name), each.version, code(each.profile)]
+        yield row(*names, verdict, each.examples, *cells)
 
 
 _WORDS: Final = ("kept", "known", "failed", "absent")
@@ -168,15 +165,10 @@ def _postures(rows: Sequence[EngineRow]) -> Iterator[str]:
     if not differing:
         yield "Their profiles differ in no posture."
         return
-    yield _line(["posture", *map(code, profiles)])
-    yield _line(["---"] * (len(profiles) + 1))
+    yield from table("posture", *map(code, profiles))
     for posture in differing:
         options = [code(str(getattr(each, posture))) for each in profiles.values()]
-        yield _line([code(posture), *options])
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+        yield row(code(posture), *options)
 
 
 def written(page: str, rows: Sequence[EngineRow]) -> str:
@@ -185,13 +177,11 @@ def written(page: str, rows: Sequence[EngineRow]) -> str:
     An engine that the page has, and that none of these is, keeps its row as long as it
     is installed: who adds one need not judge all.
     """
-    before, _, rest = page.partition(BEGIN)
-    old, _, behind = rest.partition(END)
+    old = page.partition(begin("engines", "tools.pages"))[2].partition(END)[0]
     there = installed_engines()
     every = {each.name: each for each in shown_rows(old) if each.name in there}
     every |= {each.name: each for each in rows}
-    made = tables([*every.values()])
-    return f"{before}{BEGIN}\n{made}\n{END}{behind}"
+    return between(page, "engines", tables([*every.values()]))
 
 
 def shown_rows(text: str) -> Iterator[EngineRow]:
@@ -244,7 +234,3 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     PAGE.write_text(written(PAGE.read_text("utf-8"), rows), "utf-8")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,8 +1,8 @@
 """docs/seeds.md: what the seeds say, and where it went.
 
-The mapping is data, ``seeds.toml``; ``python -m tools.pages.contract`` writes
-the page. Each statement became clauses, or tests of a dialect hold it, or a decision
-overrules it, or it was not taken up; one that has none of these does not load.
+The mapping is data, ``seeds.toml``. Each statement became clauses, or tests of a
+dialect hold it, or a decision overrules it, or it was not taken up; one that has none
+of these does not load.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import Final, Self
 from pydantic import model_validator
 
 from property_tests.registry import ContractError, Frozen, read_entry
+from tools.pages.blocks import DOCS, code
 
 FILE: Final = Path(__file__).with_name("seeds.toml")
-PAGE: Final = Path(__file__).parents[2] / "docs" / "seeds.md"
+PAGE: Final = DOCS / "seeds.md"
 
 TITLES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -41,7 +42,7 @@ Here is each statement of those that are taken up, with the clauses of [the cont
 Seeds 002 to 004 are dialects, other shapes that agents are written in: the facts that their tests state hold them, and clauses where there are some, of family LOOP for seed 002, FLOW for 003 and CB for 004.
 Where the two disagree, or a sketch does not do what it is for, a decision says what holds; [seed-findings.md](seed-findings.md) shows such sketches by runs.
 
-This page is written by `python -m tools.pages.contract`; a test looks every quote up in its seed.
+This page is written by `python -m tools.pages seeds`; a test looks every quote up in its seed.
 """  # noqa: E501  # one sentence a line
 
 
@@ -150,9 +151,3 @@ def _link(clause: str) -> str:
 def _fact(test: str) -> str:
     """Return the fact that a test states, which is its name."""
     return test.partition("::")[2].removeprefix("test_").replace("_", " ")
-
-
-def code(text: str) -> str:
-    """Return a text as code of one line, whatever marks it holds."""
-    plain = " ".join(text.split())
-    return f"`` {plain} ``" if "`" in plain else f"`{plain}`"

@@ -1,6 +1,6 @@
 """Where the sketches of seeds 002 and 004 fail in their own language, as tables.
 
-    python -m tools.pages.sketches
+    python -m tools.pages sketches
 
 plays both sketches in all fixed worlds, and writes the tables of ``docs/sketches.md``.
 It needs Node.js.
@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -25,8 +24,9 @@ from property_tests.dialects.dialects import dialect_named
 from property_tests.dialects.matrix import killed
 from property_tests.matrix import ERROR
 from refengine.postures import AnyProfile, choosing
+from tools.pages.blocks import DOCS, row, table
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "sketches.md"
+PAGE: Final = DOCS / "sketches.md"
 BLOCK: Final = re.compile(r"(<!-- (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -165,22 +165,18 @@ def _row(
     )
 
 
-def table(found: SketchFound) -> str:
+def shown(found: SketchFound) -> str:
     """Return what was found as a table, and a line about the rest."""
     lines = [
-        "| choice of the sketch | mutant | fails as that | holds | not asked |",
-        "|---|---|---|---|---|",
+        *table("choice of the sketch", "mutant", "fails as that", "holds", "not asked")
     ]
     for each in found.rows:
-        cells = (
-            f"`{each.posture}`: {each.option}",
-            f"`{each.mutant}`",
-            *(", ".join(x) for x in (each.fails, each.holds, each.not_asked)),
-        )
-        lines.append(f"| {' | '.join(cells)} |")
-    clauses = ", ".join(x for x in found.own if x != ERROR) or "no clause"
+        clauses = (", ".join(x) for x in (each.fails, each.holds, each.not_asked))
+        posture = f"`{each.posture}`: {each.option}"
+        lines.append(row(posture, f"`{each.mutant}`", *clauses))
+    own = ", ".join(x for x in found.own if x != ERROR) or "no clause"
     dies = ", and ends its process in some worlds" if ERROR in found.own else ""
-    lines += ["", f"Under its own profile the sketch fails {clauses}{dies}."]
+    lines += ["", f"Under its own profile the sketch fails {own}{dies}."]
     return "\n".join(lines) + "\n"
 
 
@@ -188,15 +184,6 @@ def written(page: str) -> str:
     """Return a page with its tables made anew."""
 
     def block(match: re.Match[str]) -> str:
-        return match[1] + "\n" + table(judged(SKETCHES[match[2]])) + "\n" + match[3]
+        return match[1] + "\n" + shown(judged(SKETCHES[match[2]])) + "\n" + match[3]
 
     return BLOCK.sub(block, page)
-
-
-def main() -> None:
-    """Write the tables of the page."""
-    PAGE.write_text(written(PAGE.read_text("utf-8")), "utf-8")
-
-
-if __name__ == "__main__":
-    main()

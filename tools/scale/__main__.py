@@ -22,10 +22,17 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from compat.verdicts.exit_codes import DIFFERS, OK
-from tools.costs.reference import between
-from tools.scale.figures import NUMBERS, ROOT, ScaleFigures, kept
+from tools.pages.blocks import between
 from tools.scale.million import large_corpus
-from tools.scale.page import corpus_text, plan_text, workers_text
+from tools.scale.page import (
+    NUMBERS,
+    ROOT,
+    ScaleFigures,
+    corpus_text,
+    kept,
+    plan_text,
+    workers_text,
+)
 from tools.scale.workers import worker_figures
 
 PAGE: Final = ROOT / "docs" / "scale.md"

@@ -18,17 +18,14 @@ from compat.spreading import Spread, UnitData
 from property_tests.exercised import AT_ONCE, with_exercised
 from refengine.errors import RefengineError
 from refengine.testing.machine import facts
-from tools.scale.commands import ran
-from tools.scale.figures import Throughput, WorkerFigures
-from tools.scale.sessions import write_chats
+from tools.scale.million import ran, write_chats
+from tools.scale.page import LARGE, Throughput, WorkerFigures
 
 WORKERS: Final = (1, 2, 4)
 ROUNDS: Final = 3
 THIRD: Final = 3
 """Throughput, which is measured without the start, needs so much less of sessions."""
 TASKS: Final = 1000
-LARGE: Final = 100_000
-"""Bytes of a unit that is measured beside one with nothing in it."""
 LARGE_TASKS: Final = 200
 
 

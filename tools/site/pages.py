@@ -22,8 +22,9 @@ from compat.profiles.kinds import KINDS, ProfileKind, meanings
 from compat.verdicts.exit_codes import FIRST_WINS, MEANINGS
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS, channels_of
 from refengine.testing.channels import CHANNELS, VOLATILE
-from tools.pages.capabilities import without
-from tools.pages.seeds import Statement, code, statements
+from tools.pages.blocks import code
+from tools.pages.seeds import Statement, statements
+from tools.pages.tables import without
 from tools.site.formats import formats, schemas_made, spoken, spoken_lines
 
 WIDTH: Final = 80
