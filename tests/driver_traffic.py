@@ -186,6 +186,7 @@ class Watch:
         made.seen, made.wrong = self.seen, self.wrong
         said = METHODS["initialize"]["result"]
         made.hold(said, dict(driver.about), "initialize gives")
+        self.seen.add(("harness", "initialize"))
         return made
 
 

@@ -20,6 +20,7 @@ from compat.migration.subject_runner import CheckOptions
 from tests.commands import refengine
 from tests.go_support import HI, assert_told, corpus, mistaken, needs_go
 
+pytestmark = pytest.mark.usefixtures("driver_traffic")
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 FLAGS = re.MULTILINE | re.DOTALL

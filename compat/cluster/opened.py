@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from compat.cluster.units import own_version, packed, run_unit
 from compat.spreading import RefusedUnitError, UnitData, other_threads_draw
-from refengine.errors import RefengineError
+from refengine.errors import RefengineError, error
 from refengine.testing.machine import install_line
 
 LOCAL: Final = "local:"
@@ -112,30 +112,35 @@ class MissingClusterError(ClusterError):
         super().__init__(f"--on needs the extra 'cluster': {install_line('cluster')}")
 
 
+@error
 class UnreachableSchedulerError(ClusterError):
     """No scheduler answers, or it has no worker."""
 
-    def __init__(self, address: str, why: str) -> None:
-        self.address = address
-        super().__init__(f"--on {address}: {why}")
+    address: str
+    why: str
+    says = "--on {address}: {why}"
 
 
+@error
 class OtherVersionError(ClusterError):
     """A worker with other sources, which would give another answer."""
 
-    def __init__(self, worker: str, theirs: str, ours: str) -> None:
-        self.worker = worker
-        super().__init__(
-            f"worker {worker} has refengine {theirs}, and here it is {ours}:"
-            " install the same one on both"
-        )
+    worker: str
+    theirs: str
+    ours: str
+    says = (
+        "worker {worker} has refengine {theirs}, and here it is {ours}:"
+        " install the same one on both"
+    )
 
 
+@error
 class LostUnitError(ClusterError):
     """A unit that ended every worker it was given to, or broke there."""
 
-    def __init__(self, kind: str, why: str) -> None:
-        super().__init__(f"a unit of kind {kind} was lost: {why}")
+    kind: str
+    why: str
+    says = "a unit of kind {kind} was lost: {why}"
 
 
 class DaskSpread:

@@ -32,7 +32,7 @@ from compat.drivers.connection import (
 from compat.drivers.values import Wire, chunk_told, kind_of, message_read, message_told
 from refengine.awaiting import settled
 from refengine.context import Context
-from refengine.errors import RefengineError
+from refengine.errors import RefengineError, error
 from refengine.messages import Message, ToolCall
 from refengine.model import ChatModel, streamed, streamer
 from refengine.tools import NO_OPTIONS, Tool, ToolInfo, ToolMeta, as_meta
@@ -173,12 +173,13 @@ Notice: TypeAlias = Callable[[Params], None]
 """Takes a notification."""
 
 
+@error
 class DriverRaisedError(RefengineError):
     """A driver's own error came out; ``kind`` is a stable name for what it is."""
 
-    def __init__(self, text: str, kind: str = "") -> None:
-        self.kind = kind
-        super().__init__(text)
+    text: str
+    kind: str = ""
+    says = "{text}"
 
 
 class DriverAgent:

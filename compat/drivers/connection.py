@@ -37,7 +37,7 @@ from compat.process import (
     ChildHungError,
     LongFrameError,
 )
-from refengine.errors import RefengineError
+from refengine.errors import RefengineError, error
 from refengine.testing.clock import VirtualLoop
 
 PROTOCOL: Final = 2
@@ -91,15 +91,15 @@ Waiter: TypeAlias = "tuple[asyncio.Future[Any] | None, str, ErrorReader | None]"
 """Who waits for a reply, to which method, and who reads its errors."""
 
 
+@error
 class DriverProtocolError(RefengineError):
     """A driver speaks another version of the protocol, or says nothing of itself."""
 
-    def __init__(self, said: object) -> None:
-        self.said = said
-        super().__init__(
-            f"the driver answers 'initialize' with protocol {said!r}, but"
-            f" {PROTOCOL} is spoken here: use a driver that speaks it"
-        )
+    said: object
+    says = (
+        "the driver answers 'initialize' with protocol {said!r}, but"
+        f" {PROTOCOL} is spoken here: use a driver that speaks it"
+    )
 
 
 class UnknownMethodError(LookupError):

@@ -16,6 +16,7 @@ from typing import Final
 
 from compat.drivers.building import PROGRAM, SOURCES, program_source
 from compat.drivers.saying import SubjectMistakeError
+from refengine.errors import error
 
 WORLD: Final = SOURCES / "world"
 """The package that users import as ``refengine/world``."""
@@ -33,15 +34,14 @@ FOLDER: Final = "subject"
 """Where the package stands in a build."""
 
 
+@error
 class GoSubjectError(SubjectMistakeError):
     """A user's Go package cannot be built into a driver; ``kind`` says why.
 
     ``path`` is where it stands in a build, if it came so far.
     """
 
-    def __init__(self, kind: str, text: str, path: str = "") -> None:
-        self.path = path
-        super().__init__(kind, text)
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from compat.drivers.sessions import RemoteCallbacks
 from compat.drivers.state import AgentState
 from compat.engines.capabilities import refuse_undeclared
 from refengine.agent import ChatModelAgentConfig
-from refengine.errors import RefengineError
+from refengine.errors import RefengineError, error
 from refengine.hooks import hooks_of
 from refengine.messages import Message
 from refengine.plan import OnNotice
@@ -149,15 +149,15 @@ SPOKEN: Final = (REACT, "stream-loop", "flow", "callbacks")
 """The dialects that drivers may speak."""
 
 
+@error
 class DriverDialectError(RefengineError):
     """A driver speaks a dialect that there is no door to."""
 
-    def __init__(self, dialect: str) -> None:
-        self.dialect = dialect
-        super().__init__(
-            f"the driver says that its dialect is {dialect!r}: there are only"
-            f" {', '.join(SPOKEN)}"
-        )
+    dialect: str
+    says = (
+        "the driver says that its dialect is {dialect!r}: there are only"
+        f" {', '.join(SPOKEN)}"
+    )
 
 
 def opened(name: str, driver: KeptDriver, profile: str | None = None) -> Any:  # noqa: ANN401  # each dialect has a door of its own

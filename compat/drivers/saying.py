@@ -19,17 +19,18 @@ from refengine.errors import (
     RoutingError,
     ToolError,
     ToolNotFound,
+    error,
 )
 from refengine.testing.blaming import blame
 
 
+@error
 class EngineFailedError(RefengineError):
     """An engine behind a driver failed with an error of its own."""
 
-    def __init__(self, text: str, kind: str = "") -> None:
-        self.said = text
-        self.kind = kind
-        super().__init__(f"the engine failed by itself: {text}")
+    said: str
+    kind: str = ""
+    says = "the engine failed by itself: {said}"
 
 
 _TOOL: Final = re.compile(r"tool (.+?) not found", re.DOTALL)
@@ -62,12 +63,13 @@ def said_by_engine(
     return EngineFailedError(text, kind) if make is None else make(text, max_iterations)
 
 
+@error
 class SubjectMistakeError(RefengineError):
     """A user's extensions cannot be loaded, or are none; ``kind`` says which it is."""
 
-    def __init__(self, kind: str, text: str) -> None:
-        self.kind = kind
-        super().__init__(text)
+    kind: str
+    text: str
+    says = "{text}"
 
 
 class SubjectFailedError(Exception):

@@ -18,7 +18,6 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
@@ -30,6 +29,7 @@ from compat.dialects.callbacks import (
     Delivery,
     SessionClient,
     SessionFact,
+    SessionResult,
     SessionState,
     callbacks_profile,
 )
@@ -44,15 +44,6 @@ from refengine.messages import History, Json, Message, ToolCall
 
 FIRST: Final = "first"
 """Where a world keeps the agent whose store the later ones share."""
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteSessionResult:
-    """How a session ended, as a driver says: see ``SessionResult``."""
-
-    answer: Message | None
-    status: str
-    state: SessionState
 
 
 class RemoteCallbacks:
@@ -138,7 +129,7 @@ class RemoteSessions(DialectAgent):
 
     # Sessions
 
-    async def run(self, session_id: str, *texts: str) -> RemoteSessionResult:
+    async def run(self, session_id: str, *texts: str) -> SessionResult:
         """Play a session; raises what comes out of it."""
         async with self._heard():
             asked = {"session_id": session_id, "texts": list(texts), "stream": False}
@@ -146,7 +137,7 @@ class RemoteSessions(DialectAgent):
         answer = told["answer"]
         state = _state_read(told["state"])
         read = None if answer is None else message_read(answer)
-        return RemoteSessionResult(read, told["status"], state)
+        return SessionResult(read, told["status"], state)
 
     async def stream(
         self, session_id: str, *texts: str

@@ -43,42 +43,22 @@ class RemoteState:
 
 
 class RemoteActions:
-    """The actions of the event that is being made, as far as they were set here."""
+    """The actions of the event that is being made, as far as they were set here.
+
+    Whether those above go no further, whether the model is not asked about a result,
+    and which agent is handed over to.
+    """
+
+    escalate: bool | None = None
+    skip_summarization: bool | None = None
+    transfer_to_agent: Any = None
 
     def __init__(self, ask: AsksContext) -> None:
-        self._ask = ask
-        self._set: dict[str, Any] = {}
+        self.__dict__["_ask"] = ask
 
-    @property
-    def escalate(self) -> bool | None:
-        """Whether those above are to go no further."""
-        return self._set.get("escalate")
-
-    @escalate.setter
-    def escalate(self, value: bool | None) -> None:
-        self._act("escalate", value)
-
-    @property
-    def skip_summarization(self) -> bool | None:
-        """Whether the model is not asked about the result."""
-        return self._set.get("skip_summarization")
-
-    @skip_summarization.setter
-    def skip_summarization(self, value: bool | None) -> None:
-        self._act("skip_summarization", value)
-
-    @property
-    def transfer_to_agent(self) -> Any:  # noqa: ANN401  # a name, or nothing
-        """The agent that is handed over to."""
-        return self._set.get("transfer_to_agent")
-
-    @transfer_to_agent.setter
-    def transfer_to_agent(self, value: Any) -> None:  # noqa: ANN401  # a name
-        self._act("transfer_to_agent", value)
-
-    def _act(self, name: str, value: object) -> None:
-        self._set[name] = value
-        self._ask(name, value=value)
+    def __setattr__(self, name: str, value: object) -> None:
+        self.__dict__[name] = value
+        self.__dict__["_ask"](name, value=value)
 
 
 class RemoteFlowContext:

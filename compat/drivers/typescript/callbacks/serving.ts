@@ -1,7 +1,8 @@
 /** Plays sessions for a harness, which has the model, the tools, the clients and the time. */
-import { Peer, PROTOCOL, type Params, type PeerFunction } from "../peer/peer.ts";
+import type { Params, Peer } from "../peer/peer.ts";
 import { Refs, Streams } from "../peer/streams.ts";
-import { World, type WireCallbacks, type WireTool } from "../peer/world.ts";
+import { Agents, World, serveAgents } from "../peer/world.ts";
+import type { About, WireCallbacks, WireTool } from "../peer/world.ts";
 import { CallbackAgent } from "./agent.ts";
 import { Client } from "./client.ts";
 import type { Delivery, ManagerOptions } from "./manager.ts";
@@ -9,13 +10,6 @@ import type { Model, Tool } from "./messages.ts";
 import { FileStore, MemoryStore, type SessionStore } from "./stores.ts";
 import { CALLBACK_TYPES, type AgentCallbacks, type CallbackType } from "./table.ts";
 import * as wire from "./wire.ts";
-
-/** What a driver says of itself. */
-export interface About {
-  engine: string;
-  profile: string;
-  capabilities: readonly string[];
-}
 
 /** A session manager, as far as a harness asks for it. */
 export interface Manager {
@@ -43,34 +37,22 @@ interface Opened {
 
 /** Plays sessions for the harness until that ends it. */
 export async function serve(about: About, make: MakeManager): Promise<void> {
-  const agents = new Map<number, Opened>();
+  const agents = new Agents<Opened>();
   const inner = new Refs<() => Promise<unknown>>();
-  const found = ({ agent }: Params): Opened => {
-    const known = agents.get(agent);
-    if (known === undefined) throw new Error(`no agent ${agent} was built`);
-    return known;
-  };
-  const ours = { protocol: PROTOCOL, version: "1", language: "typescript" };
-  const functions: Record<string, PeerFunction> = {
-    initialize: () => ({ ...ours, dialect: "callbacks", ...about }),
-    build: ({ agent, config }) => {
+  const functions = (peer: Peer) => ({
+    build: ({ agent, config }: Params) => {
       const world = new World(peer, agent);
       const store = agents.get(config.store)?.options.store ?? storeOf(config.path, peer);
       agents.set(agent, opened(world, optionsOf(world, config, store, inner), config, make));
     },
-    session: (params) => DOES[params.do](found(params), params, make),
-    run: (params) => ran(found(params), params),
-    next: async ({ token }) => ({ given: await inner.get(token)() }),
-    pull: (params) => found(params).streams.pull(params.stream),
-    close: (params) => found(params).streams.close(params.stream),
-    cancel: (params) => found(params).runs.get(params.run)?.abort(),
-    reset: ({ agent }) => {
-      agents.delete(agent);
-    },
-  };
-  // There is no timer here, since time is the harness's: what can run has run at once.
-  const peer = new Peer(functions, { dataOf: wire.dataOf, quiet: 0 });
-  await peer.serve();
+    session: (params: Params) => DOES[params.do](agents.of(params), params, make),
+    run: (params: Params) => ran(agents.of(params), params),
+    next: async ({ token }: Params) => ({ given: await inner.get(token)() }),
+    pull: (params: Params) => agents.of(params).streams.pull(params.stream),
+    close: (params: Params) => agents.of(params).streams.close(params.stream),
+    cancel: (params: Params) => agents.of(params).runs.get(params.run)?.abort(),
+  });
+  await serveAgents({ dialect: "callbacks", ...about }, agents, functions);
 }
 
 function storeOf(path: string | null, peer: Peer): SessionStore {
@@ -94,19 +76,11 @@ function opened(
       String((await world.given(tool, call, signal)).result);
     return { name, invoke };
   });
-  const agent = new CallbackAgent(modelOf(world, wireTools), tools);
+  const stream: Model["stream"] = (messages, signal) => world.answer(messages, wireTools, signal);
+  const agent = new CallbackAgent({ stream }, tools);
   const manager = make(agent, options, world);
   const own = { clients: new Map(), streams: new Streams(), runs: new Map() };
   return { world, agent, manager, options, ...own };
-}
-
-function modelOf(world: World, tools: WireTool[]): Model {
-  return {
-    async *stream(messages, signal) {
-      const answer = world.answer(messages.map(wire.messageTold), tools, signal);
-      for await (const chunk of answer) yield wire.chunkRead(chunk);
-    },
-  };
 }
 
 function optionsOf(

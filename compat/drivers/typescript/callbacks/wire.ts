@@ -1,8 +1,6 @@
 /** What sessions tell, as it stands in frames, and back. */
-import { Failure, type FailureData } from "../peer/peer.ts";
-import type { WireChunk, WireMessage } from "../peer/world.ts";
+import { dataOf, messageRead, messageTold, type WireMessage } from "../peer/world.ts";
 import type { SessionResult } from "./agent.ts";
-import type { Chunk, Message } from "./messages.ts";
 import { CALLBACK_TYPES, stateOf, type SessionState } from "./table.ts";
 
 /** Returns onLLMTextDelta as on_llm_text_delta. */
@@ -27,32 +25,6 @@ export function namesTold(text: string): string {
   return text.replace(/\bon[A-Z]\w*|\bloadAgentStorage\b/g, wireName);
 }
 
-export function messageTold(message: Message): WireMessage {
-  const { role, content, toolCalls = [], toolCallId, name } = message;
-  return {
-    role,
-    content,
-    ...(toolCalls.length && { tool_calls: [...toolCalls] }),
-    ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
-    ...(name !== undefined && { name }),
-  };
-}
-
-function messageRead(told: WireMessage): Message {
-  const { role, content = "", tool_calls: toolCalls, tool_call_id: toolCallId, name } = told;
-  return {
-    role,
-    content,
-    ...(toolCalls && { toolCalls }),
-    ...(toolCallId !== undefined && { toolCallId }),
-    ...(name !== undefined && { name }),
-  };
-}
-
-export function chunkRead({ content = "", tool_calls: calls = [] }: WireChunk): Chunk {
-  return { content, calls };
-}
-
 export function stateTold({ sessionId, messages, more }: SessionState): object {
   return { session_id: sessionId, messages: messages.map(messageTold), more };
 }
@@ -71,12 +43,6 @@ export function resultTold({ answer, status, state }: SessionResult): object {
 
 export function errorTold(error: Error): object {
   return { message: error.message, data: dataOf(error) };
-}
-
-/** Returns whose an error is: the harness's by its number; a cancellation by its kind. */
-export function dataOf(error: unknown): FailureData {
-  if (error instanceof Failure) return error.data;
-  return error instanceof Error && error.name === "AbortError" ? { kind: "cancelled" } : {};
 }
 
 /** Returns what a callback is told, in the order of its row. */

@@ -1,16 +1,10 @@
 /** Plays a loop for a harness, which has the model, the tools, the callbacks and the time. */
-import { Peer, PROTOCOL, type Params, type PeerFunction } from "../peer/peer.ts";
-import { World, type WireCallbacks, type WireTool } from "../peer/world.ts";
+import type { Params, Peer } from "../peer/peer.ts";
+import { Agents, World, messageRead, serveAgents } from "../peer/world.ts";
+import type { About, WireCallbacks, WireTool } from "../peer/world.ts";
 import type { ResponseCallbacks } from "./callbacks.ts";
-import type { Clock, LoopResult, Model, ProcessParams, SystemOptions, Tool } from "./loop.ts";
+import type { Clock, LoopResult, ProcessParams, SystemOptions, Tool } from "./loop.ts";
 import * as wire from "./wire.ts";
-
-/** What a driver says of itself. */
-export interface About {
-  engine: string;
-  profile: string;
-  capabilities: readonly string[];
-}
 
 /** What is played: the loop, or whatever takes the same parameters. */
 export interface System {
@@ -29,27 +23,15 @@ interface Agent {
 
 /** Plays a system for the harness until that ends it. */
 export async function serve(about: About, make: MakeSystem): Promise<void> {
-  const agents = new Map<number, Agent>();
-  const found = ({ agent }: Params): Agent => {
-    const known = agents.get(agent);
-    if (known === undefined) throw new Error(`no agent ${agent} was built`);
-    return known;
-  };
-  const ours = { protocol: PROTOCOL, version: "1", language: "typescript" };
-  const functions: Record<string, PeerFunction> = {
-    initialize: () => ({ ...ours, dialect: "stream-loop", ...about }),
-    build: ({ agent, config }) => {
+  const agents = new Agents<Agent>();
+  const functions = (peer: Peer) => ({
+    build: ({ agent, config }: Params) => {
       agents.set(agent, built(new World(peer, agent), config, make));
     },
-    run: (params) => ran(found(params), params),
-    cancel: (params) => found(params).stop.abort(),
-    reset: ({ agent }) => {
-      agents.delete(agent);
-    },
-  };
-  // There is no timer here, since time is the harness's: what can run has run at once.
-  const peer = new Peer(functions, { dataOf: wire.dataOf, quiet: 0 });
-  await peer.serve();
+    run: (params: Params) => ran(agents.of(params), params),
+    cancel: (params: Params) => agents.of(params).stop.abort(),
+  });
+  await serveAgents({ dialect: "stream-loop", ...about }, agents, functions, wire.dataOf);
 }
 
 function built(world: World, config: Params, make: MakeSystem): Agent {
@@ -67,7 +49,7 @@ function optionsOf(world: World, config: Params, tools: WireTool[]): SystemOptio
   const now = () => world.now();
   const sleep: Clock["sleep"] = (seconds, signal) => world.sleep(seconds, signal);
   return {
-    model: modelOf(world, tools),
+    model: { stream: (messages, _, signal) => world.answer(messages, tools, signal) },
     instruction: config.instruction,
     limits: wire.limitsRead(config.limits),
     newId: async () => (await world.call("new_id", {})).id,
@@ -77,21 +59,12 @@ function optionsOf(world: World, config: Params, tools: WireTool[]): SystemOptio
   };
 }
 
-function modelOf(world: World, tools: WireTool[]): Model {
-  return {
-    async *stream(messages, _, signal) {
-      const answer = world.answer(messages.map(wire.messageTold), tools, signal);
-      for await (const chunk of answer) yield wire.chunkRead(chunk);
-    },
-  };
-}
-
 async function ran({ system, tools, world, stop }: Agent, params: Params): Promise<object> {
   const most = params.max_iterations;
   const result = await system.processInputStreamWithTools({
     input: params.input,
     tools,
-    history: params.history.map(wire.messageRead),
+    history: params.history.map(messageRead),
     signal: stop.signal,
     ...(most !== null && { maxIterations: most === "NaN" ? NaN : most }),
     ...callbacksOf(world, params.callbacks),

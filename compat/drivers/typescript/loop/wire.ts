@@ -1,37 +1,12 @@
 /** The loop's values as they stand in frames, and back. */
-import { Failure, type FailureData } from "../peer/peer.ts";
-import type { WireCall, WireChunk, WireGiven, WireMessage } from "../peer/world.ts";
+import type { FailureData } from "../peer/peer.ts";
+import * as plain from "../peer/world.ts";
+import type { WireCall, WireGiven } from "../peer/world.ts";
 import { LoopError } from "./errors.ts";
 import { ToolOutput } from "./loop.ts";
 import type { Limits } from "./limits.ts";
-import type { LoopResult, Message, ResponseChunk, ToolResult } from "./loop.ts";
+import type { LoopResult, ToolResult } from "./loop.ts";
 import type { PartEvent } from "./parts.ts";
-
-export function messageTold(message: Message): WireMessage {
-  const { role, content, toolCalls = [], toolCallId, name } = message;
-  return {
-    role,
-    content,
-    ...(toolCalls.length && { tool_calls: [...toolCalls] }),
-    ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
-    ...(name !== undefined && { name }),
-  };
-}
-
-export function messageRead(told: WireMessage): Message {
-  const { role, content = "", tool_calls: toolCalls, tool_call_id: toolCallId, name } = told;
-  return {
-    role,
-    content,
-    ...(toolCalls && { toolCalls }),
-    ...(toolCallId !== undefined && { toolCallId }),
-    ...(name !== undefined && { name }),
-  };
-}
-
-export function chunkRead({ content = "", tool_calls: calls = [] }: WireChunk): ResponseChunk {
-  return { content, calls };
-}
 
 export function givenRead({ result, output }: WireGiven): unknown {
   return output === undefined ? result : new ToolOutput(output.result, output.requires_follow_up);
@@ -50,7 +25,7 @@ export function resultTold({ callId, name, text, error }: ToolResult): object {
 }
 
 export function endTold({ text, status, rounds, parts, history }: LoopResult): object {
-  const told = { parts: [...parts].map(partTold), history: history.map(messageTold) };
+  const told = { parts: [...parts].map(partTold), history: history.map(plain.messageTold) };
   return { text, status, rounds, ...told };
 }
 
@@ -60,9 +35,7 @@ export function errorTold(error: Error): object {
 
 /** Returns whose an error is: the harness's by its number, the loop's own by its kind. */
 export function dataOf(error: unknown): FailureData {
-  if (error instanceof Failure) return error.data;
-  if (error instanceof LoopError) return { kind: error.kind };
-  return error instanceof Error && error.name === "AbortError" ? { kind: "cancelled" } : {};
+  return error instanceof LoopError ? { kind: error.kind } : plain.dataOf(error);
 }
 
 export function limitsRead(told: Record<string, number>): Limits {

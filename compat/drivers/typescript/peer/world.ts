@@ -1,5 +1,6 @@
 /** What the harness has for an agent of a dialect: its model, its tools, callbacks, time. */
-import type { Params, Peer } from "./peer.ts";
+import { type DataOf, Failure, type FailureData, PROTOCOL, type Params, Peer } from "./peer.ts";
+import type { PeerFunction } from "./peer.ts";
 import { pulled } from "./streams.ts";
 
 /** A call of a tool as it stands in a frame; in a chunk, a piece of one. */
@@ -24,9 +25,47 @@ export interface WireTool {
   description: string;
 }
 
-export interface WireChunk {
-  content?: string;
-  tool_calls?: WireCall[];
+/** A message as the agents of dialects have it. */
+export interface PlainMessage {
+  readonly role: WireMessage["role"];
+  readonly content: string;
+  readonly toolCalls?: readonly WireCall[];
+  readonly toolCallId?: string;
+  readonly name?: string;
+}
+
+export function messageTold(message: PlainMessage): WireMessage {
+  const { role, content, toolCalls = [], toolCallId, name } = message;
+  return {
+    role,
+    content,
+    ...(toolCalls.length && { tool_calls: [...toolCalls] }),
+    ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
+    ...(name !== undefined && { name }),
+  };
+}
+
+export function messageRead(told: WireMessage): PlainMessage {
+  const { role, content = "", tool_calls: toolCalls, tool_call_id: toolCallId, name } = told;
+  return {
+    role,
+    content,
+    ...(toolCalls && { toolCalls }),
+    ...(toolCallId !== undefined && { toolCallId }),
+    ...(name !== undefined && { name }),
+  };
+}
+
+/** Returns whose an error is: the harness's by its number; a cancellation by its kind. */
+export function dataOf(error: unknown): FailureData {
+  if (error instanceof Failure) return error.data;
+  return error instanceof Error && error.name === "AbortError" ? { kind: "cancelled" } : {};
+}
+
+/** A chunk of an answer as the agents of dialects have it. */
+export interface PlainChunk {
+  readonly content: string;
+  readonly calls: readonly WireCall[];
 }
 
 /** What a tool gave: a result, which should be a text, or an output with more to say. */
@@ -62,13 +101,14 @@ export class World {
 
   /** Yields the chunks of an answer. */
   async *answer(
-    messages: WireMessage[],
+    history: readonly PlainMessage[],
     tools: WireTool[],
     signal?: AbortSignal,
-  ): AsyncGenerator<WireChunk, void, void> {
-    const { stream } = await this.call("model", { mode: "stream", messages, tools }, signal);
-    for await (const piece of pulled(this.peer, { agent: this.agent, stream }, signal)) {
-      yield piece.message;
+  ): AsyncGenerator<PlainChunk, void, void> {
+    const asked = { mode: "stream", messages: history.map(messageTold), tools };
+    const { stream } = await this.call("model", asked, signal);
+    for await (const { message } of pulled(this.peer, { agent: this.agent, stream }, signal)) {
+      yield { content: message.content ?? "", calls: message.tool_calls ?? [] };
     }
   }
 
@@ -96,4 +136,38 @@ export class World {
   async sleep(seconds: number, signal?: AbortSignal): Promise<void> {
     await this.call("sleep", { seconds }, signal);
   }
+}
+
+/** What a driver says of itself. */
+export interface About {
+  engine: string;
+  profile: string;
+  capabilities: readonly string[];
+}
+
+/** The agents of a dialect by their numbers. */
+export class Agents<A> extends Map<number, A> {
+  /** Returns the agent that a call is about. */
+  of({ agent }: Params): A {
+    const known = this.get(agent);
+    if (known === undefined) throw new Error(`no agent ${agent} was built`);
+    return known;
+  }
+}
+
+/** Plays agents of a dialect for the harness until that ends it. */
+export async function serveAgents<A>(
+  about: About & { dialect: string },
+  agents: Agents<A>,
+  functions: (peer: Peer) => Record<string, PeerFunction>,
+  told: DataOf = dataOf,
+): Promise<void> {
+  const all: Record<string, PeerFunction> = {
+    initialize: () => ({ protocol: PROTOCOL, version: "1", language: "typescript", ...about }),
+    reset: ({ agent }) => void agents.delete(agent),
+  };
+  // There is no timer here, since time is the harness's: what can run has run at once.
+  const peer = new Peer(all, { dataOf: told, quiet: 0 });
+  Object.assign(all, functions(peer));
+  await peer.serve();
 }
