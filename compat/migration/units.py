@@ -25,9 +25,9 @@ from compat.migration.folder import Done, Piece, judge_pieces, mistakes, pieces_
 from compat.migration.options import Reach
 from compat.migration.refs import (
     PYTHON,
-    NotASubjectError,
     RefError,
     SubjectRef,
+    not_a_subject,
     parse_ref,
 )
 from compat.migration.subject_runner import CheckOptions, SubjectRunner
@@ -145,7 +145,7 @@ def python_ref(text: str) -> SubjectRef:
     """Return which subject a text names; raises RefError for one not in Python."""
     ref = parse_ref(text)
     if ref.language != PYTHON:
-        raise NotASubjectError(
+        raise not_a_subject(
             text, f"branches are told of {PYTHON}, and this is {ref.language}"
         )
     return ref

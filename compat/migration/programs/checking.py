@@ -65,7 +65,7 @@ def check_programs(
 ) -> CheckedPrograms:
     """Judge one migration of a whole program, with ``words`` of its source.
 
-    A side that cannot be played stands in the verdict. Raises TooLargeError, OSError,
+    A side that cannot be played stands in the verdict. Raises RefError, OSError,
     MissingWireExtraError, and UnusedFileError.
     """
     try:
