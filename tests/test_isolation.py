@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from compat.migration import session_copy as copying
-from compat.migration.asserting import assert_migrates
+from compat.migration.assertion import assert_migrates
 from compat.migration.options import NotAnAddressError, Reach, address
 from compat.migration.refs import RefError, located, parse_ref
 from compat.migration.replies import SideFault

@@ -32,7 +32,7 @@ from compat.dialects.callbacks import CallbackAgent, SessionManager
 from compat.dialects.callbacks.profile import callbacks_profile
 from compat.dialects.stream_loop import Limits, LinearProcessor, ResponseCallbacks
 from compat.migration.corpus import make_corpus
-from compat.migration.differing import Additions, TraceChannels, differences
+from compat.migration.differences import Additions, TraceChannels, differences
 from compat.spreading import Spread, UnitData
 from compat.verdicts.migration import Difference
 from refengine.messages import Message, ToolCall

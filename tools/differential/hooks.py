@@ -19,7 +19,7 @@ from hypothesis.strategies import SearchStrategy
 from compat.engines.capabilities import OF_HOOKS, refusal_of
 from compat.engines.loading import LoadedEngine, load_engine
 from compat.engines.needs import hidden_needs
-from compat.migration.shrinking import shrink
+from compat.migration.shrink import shrink
 from compat.profiles.confirming import projected
 from property_tests.generating import FAMILIES
 from property_tests.reducing import reduced

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from compat.migration.comparing import PlayError
 from compat.migration.folder import Piece
-from compat.migration.judging import MigrationJudge, Terms
+from compat.migration.judge import MigrationJudge, Terms
 from compat.migration.options import EVERYWHERE
+from compat.migration.pairs import PlayError
 from compat.migration.programs.commands import ProgramCommand
 from compat.migration.programs.discovering import (
     FoundProgram,

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from compat.migration.checking import NEVER_ASKED
-from compat.migration.comparing import PlayError
+from compat.migration.check import NEVER_ASKED
+from compat.migration.pairs import PlayError
 from compat.migration.programs.runner import ProgramRunner
 from compat.verdicts.migration import FailedSide
 from compat.wire.interfaces.request import VendorRequest

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from compat.migration.differing import Mask
+from compat.migration.differences import Mask
 from compat.wire.interfaces.counterparts import BETWEEN_VENDORS, lacking, reason_for
 from compat.wire.interfaces.request import VendorRequest
 

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager
 from typing import Final
 
-from compat.migration.comparing import Pair, PlainSide, PlayError, SideRunner
+from compat.migration.pairs import Pair, PlainSide, PlayError, SideRunner
 from compat.migration.programs.commands import ProgramCommand
 from compat.migration.programs.interfaces import SpokenInterfaces
 from compat.migration.programs.process import ProgramFault

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from compat.migration.comparing import PlayError
 from compat.migration.corpus import Corpus, OwnWorlds, make_corpus
-from compat.migration.judging import MigrationJudge, Terms
+from compat.migration.judge import MigrationJudge, Terms
 from compat.migration.options import EVERYWHERE
+from compat.migration.pairs import PlayError
 from compat.migration.refs import PYTHON, RefError, SubjectRef
 from compat.migration.remote.checking import check_remote
 from compat.migration.reproducer import SideFiles
