@@ -62,7 +62,7 @@ def _assert_migrates() -> Callable[..., object]:
     subject is a function of a module, a path, or a text as on the command line.
     """
     try:
-        from compat.migration.asserting import assert_migrates  # noqa: PLC0415  # when it is asked for
+        from compat.migration.assertion import assert_migrates  # noqa: PLC0415  # when it is asked for
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("compat"):
             raise

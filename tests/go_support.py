@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from compat.migration.checking import Checked, check_all, code_of
+from compat.migration.check import Checked, check_all, code_of
 from compat.migration.corpus import Corpus, MigrationWorld
-from compat.migration.judging import Terms
+from compat.migration.judge import Terms
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
 from refengine.testing.scenario_files import read_scenario

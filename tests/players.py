@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from compat.migration.differing import TraceChannels, differences
-from compat.migration.naming import first_in_time, named
+from compat.migration.described import first_in_time, named
+from compat.migration.differences import TraceChannels, differences
 from compat.verdicts.migration import DescribedDivergence, Exercise
 from compat.verdicts.relations import channels_of
 from refengine.testing import Scenario, World, play_subject, read_scenario, run

@@ -7,8 +7,8 @@ from typing import cast
 import pytest
 
 from compat.drivers.flow.subjects import steady
-from compat.migration.checking import Checked, check_all
-from compat.migration.judging import Terms
+from compat.migration.check import Checked, check_all
+from compat.migration.judge import Terms
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
 from tests.go_support import HI, assert_told, corpus, mistaken, needs_go

@@ -38,18 +38,13 @@ from compat.cluster.opened import (
 )
 from compat.cluster.units import KINDS, own_version, packed, run_unit
 from compat.corpora.entries import entry_of, write_entries
-from compat.migration import units as units_of_migrations
-from compat.migration.folder import judge_pieces, pieces_in
+from compat.migration import branches
+from compat.migration.branches import KIND as OF_BRANCHES
+from compat.migration.branches import BranchesTaken, with_branches
+from compat.migration.folder import KIND as OF_PIECES
+from compat.migration.folder import judge_pieces, judge_spread, pieces_in, unit_of
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
-from compat.migration.units import (
-    OF_BRANCHES,
-    OF_PIECES,
-    BranchesTaken,
-    judge_spread,
-    unit_of,
-    with_branches,
-)
 from compat.observe import judging as rows_judging
 from compat.observe.judging import judged_rows
 from compat.observe.rows import read_rows
@@ -268,7 +263,7 @@ def test_any_number_of_workers_gives_the_same_verdicts(workers, client, monkeypa
 def test_workers_tell_the_branches_of_a_subject_that_has_no_other_content(
     client, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(units_of_migrations, "AT_ONCE", 2)
+    monkeypatch.setattr(branches, "AT_ONCE", 2)
     worlds = [each.scenario for each in fixed_worlds()][:6]
     entries = [entry_of(each, "x", "scenario") for each in worlds]
     file = shutil.copy(PIECE / "old.py", tmp_path)

@@ -16,9 +16,9 @@ from compat.dialects.stream_loop import (
     LoopProcessor,
     ResponseCallbacks,
 )
-from compat.migration.comparing import SeenPair
 from compat.migration.corpus import make_corpus
-from compat.migration.differing import Additions, TraceChannels
+from compat.migration.differences import Additions, TraceChannels
+from compat.migration.pairs import SeenPair
 from compat.verdicts.relations import RELATIONS, channels_of
 from refengine.testing.recorder import Recorder
 from refengine.testing.scenario_files import read_scenario

@@ -7,7 +7,7 @@ import pytest
 
 from compat.migration.codes import CODES
 from compat.migration.codes import name as name_of
-from compat.migration.naming import CODES as NAMED_FROM
+from compat.migration.described import CODES as NAMED_FROM
 from compat.verdicts.relations import RELATIONS, channels_of
 from refengine import (
     AgentAction,

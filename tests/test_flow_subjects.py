@@ -8,7 +8,7 @@ import pytest
 
 from compat.dialects.flow import LlmAgent, Plugin, Runner
 from compat.dialects.playing.flow_world import as_flow
-from compat.migration.differing import TraceChannels, broken
+from compat.migration.differences import TraceChannels, broken
 from compat.verdicts.relations import RELATIONS, channels_of
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.named_values import is_adk_source

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.migration.checking import corpus_of
+from compat.migration.check import corpus_of
 from compat.migration.corpus import Corpus
 from compat.migration.given import GivenData, Samples, read_given
 from compat.migration.refs import parse_ref

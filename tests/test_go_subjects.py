@@ -13,8 +13,8 @@ import pytest
 
 from compat.drivers.go_subjects import GoSubjectError, GoSubjects, go_subject
 from compat.drivers.installed import go_driver
-from compat.migration.checking import Checked, check_all
-from compat.migration.judging import Terms
+from compat.migration.check import Checked, check_all
+from compat.migration.judge import Terms
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
 from tests.commands import refengine

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from compat.migration import session_copy as copying
-from compat.migration.asserting import assert_migrates
+from compat.migration.assertion import assert_migrates
 from compat.migration.options import NotAnAddressError, Reach, address
-from compat.migration.refs import located, parse_ref
+from compat.migration.refs import RefError, located, parse_ref
 from compat.migration.replies import SideFault
-from compat.migration.session_copy import TooLargeError
 from compat.migration.subject_process import SubjectProcess
 from refengine.testing import read_scenario
 
@@ -194,7 +193,7 @@ def test_a_folder_that_is_too_large_is_refused_with_what_to_do(
     monkeypatch.setattr(copying, "LARGEST", 2**20)
     (tmp_path / "data.bin").write_bytes(bytes(2**20))
 
-    with pytest.raises(TooLargeError, match=r"1 MB, most of it in 'data.bin': .*own"):
+    with pytest.raises(RefError, match=r"1 MB, most of it in 'data.bin': .*own"):
         told("")
 
 

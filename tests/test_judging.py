@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compat.migration.checking import code_of
+from compat.migration.check import code_of
 from compat.migration.corpus import Corpus, MigrationWorld
-from compat.migration.differing import GRAPHS, Mask, TraceChannels, differences
-from compat.migration.judging import Allow, MigrationJudge, Terms
+from compat.migration.differences import GRAPHS, Mask, TraceChannels, differences
+from compat.migration.judge import Allow, MigrationJudge, Terms
 from compat.verdicts.migration import (
     Allowed,
     Broken,

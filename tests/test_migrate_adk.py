@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from compat.migration.checking import check_all
+from compat.migration.check import check_all
 from compat.migration.corpus import Corpus, MigrationWorld
-from compat.migration.judging import Terms
+from compat.migration.judge import Terms
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
 from refengine.testing.recorder import Recorder

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from compat.migration.checking import check_all, corpus_of
-from compat.migration.judging import Terms
+from compat.migration.check import check_all, corpus_of
+from compat.migration.judge import Terms
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
 

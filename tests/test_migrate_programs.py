@@ -15,7 +15,7 @@ from subprocess import PIPE
 import pytest
 
 from compat.cli.main import main
-from compat.migration.comparing import PlayError
+from compat.migration.pairs import PlayError
 from compat.migration.programs.commands import (
     MissingProgramError,
     NoCommandError,

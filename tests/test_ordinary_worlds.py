@@ -6,9 +6,9 @@ from contextlib import nullcontext
 
 import pytest
 
-from compat.migration.checking import code_of
+from compat.migration.check import code_of
 from compat.migration.corpus import Corpus, MigrationWorld
-from compat.migration.judging import MigrationJudge, Terms
+from compat.migration.judge import MigrationJudge, Terms
 from compat.migration.sessions import SAMPLE
 from compat.report.conform_text import counted, does
 from compat.report.migration import lines

@@ -8,10 +8,10 @@ from typing import Final
 
 import pytest
 
-from compat.migration.checking import check, vocabulary
-from compat.migration.judging import Terms
+from compat.migration.check import check, vocabulary
+from compat.migration.judge import Terms
 from compat.migration.refs import SubjectRef, parse_ref
-from compat.migration.searching import FoundWorlds, SearchPlan, search
+from compat.migration.search import FoundWorlds, SearchPlan, search
 from compat.migration.subject_runner import CheckOptions, SubjectRunner
 
 PLAYS: Final = 400

@@ -2,8 +2,8 @@
 
 import pytest
 
-from compat.migration.comparing import SeenPair
-from compat.migration.differing import TraceChannels
+from compat.migration.differences import TraceChannels
+from compat.migration.pairs import SeenPair
 from compat.verdicts.relations import RELATIONS, channels_of
 from refengine.testing.recorder import Recorder
 

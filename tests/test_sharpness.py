@@ -12,7 +12,7 @@ import pytest
 
 from compat.cli.main import main
 from compat.migration import corpus
-from compat.migration.checking import code_of
+from compat.migration.check import code_of
 from compat.migration.corpus import fixed_worlds
 from compat.migration.options import Reach
 from compat.migration.refs import parse_ref

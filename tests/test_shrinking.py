@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from compat.migration.shrinking import shrink, size
+from compat.migration.shrink import shrink, size
 from refengine.testing import Scenario, read_scenario
 from refengine.testing.notation import parse_message
 

@@ -9,8 +9,8 @@ import pytest
 
 from compat.drivers.node_building import script_subject
 from compat.drivers.saying import SubjectMistakeError
-from compat.migration.checking import Checked, check_all, code_of, corpus_of
-from compat.migration.judging import Terms
+from compat.migration.check import Checked, check_all, code_of, corpus_of
+from compat.migration.judge import Terms
 from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.remote.worlds import eased, playable
 from compat.migration.subject_runner import CheckOptions

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from compat.migration.checking import check, code_of
-from compat.migration.judging import Terms
+from compat.migration.check import check, code_of
+from compat.migration.judge import Terms
 from compat.migration.refs import located, parse_ref
 from compat.migration.subject_process import SubjectProcess, _frameworks
 from compat.migration.subject_runner import CheckOptions

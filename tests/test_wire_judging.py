@@ -18,9 +18,9 @@ from langchain_core.tools import tool
 from compat.cli.main import main
 from compat.migration import wire
 from compat.migration import wire as wire_module
-from compat.migration.checking import check, check_all, corpus_of, over_the_wire
+from compat.migration.check import check, check_all, corpus_of, over_the_wire
 from compat.migration.corpus import Corpus, MigrationWorld
-from compat.migration.judging import Terms
+from compat.migration.judge import Terms
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
 from compat.migration.wire import (

@@ -102,8 +102,8 @@ def exercise(*, file: Path, out: Path, subject: str | None, on: str | None) -> i
     code: those that no session takes are untried by a migration that is judged in them.
     """
     from compat.corpora.entries import read_entries
+    from compat.migration.branches import BranchesTaken, python_ref, with_branches
     from compat.migration.refs import RefError
-    from compat.migration.units import BranchesTaken, python_ref, with_branches
     from compat.report.terminal import console
     from compat.spreading import RefusedUnitError
     from property_tests.exercised import with_exercised

@@ -41,7 +41,7 @@ from refengine.profile import profile as named_profile
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from compat.migration.checking import Checked
+    from compat.migration.check import Checked
     from compat.migration.given import GivenData
     from compat.migration.subject_runner import CheckOptions
     from compat.verdicts.migration import JudgedCase, Migration
@@ -230,7 +230,7 @@ def check(  # noqa: PLR0913  # the options of the command
         wrong = _wrong_folder(on, wire=wire, pairs=any(pairs))
     if wrong:
         refuse(CHECK, wrong)
-    from compat.migration.checking import over_the_wire
+    from compat.migration.check import over_the_wire
     from compat.migration.folder import mistakes
     from compat.migration.subject_runner import CheckOptions
 
@@ -309,8 +309,8 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     json_file: Path | None,
     reproducer: Path | None,
 ) -> int:
-    from compat.migration import checking
-    from compat.migration.checking import refuse_unfit
+    from compat.migration import check as checking
+    from compat.migration.check import refuse_unfit
     from compat.migration.folder import engines_of, terms_of
     from compat.migration.refs import parse_ref
     from compat.migration.reproducer import check_folder
@@ -352,7 +352,7 @@ def _programs(
     settings: Path | None,
     json_file: Path | None,
 ) -> int:
-    from compat.migration.checking import code_of
+    from compat.migration.check import code_of
     from compat.migration.programs.checking import check_programs, terms_of_program
     from compat.migration.programs.commands import words_in
     from compat.report.migration import lines
@@ -417,8 +417,12 @@ def _folder(
     *,
     reports: bool,
 ) -> int:
-    from compat.migration.folder import folder_code, judge_pieces, pieces_in
-    from compat.migration.units import judge_spread
+    from compat.migration.folder import (
+        folder_code,
+        judge_pieces,
+        judge_spread,
+        pieces_in,
+    )
     from compat.report.migration import case_line, folder_lines
     from compat.report.migration_json import dump, folder_json, report
     from compat.report.terminal import console

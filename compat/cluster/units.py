@@ -21,8 +21,8 @@ from compat.spreading import RefusedUnitError, UnitData
 
 KINDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
-        "piece": ("compat.migration.units", "judged_piece"),
-        "subject": ("compat.migration.units", "branches_in"),
+        "piece": ("compat.migration.folder", "judged_piece"),
+        "subject": ("compat.migration.branches", "branches_in"),
         "rows": ("compat.observe.judging", "judged"),
         "requests": ("property_tests.judging.spread_pool", "answered"),
         "mutants": ("property_tests.spread_matrix", "killed"),

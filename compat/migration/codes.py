@@ -16,7 +16,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from compat.migration.differing import step
+from compat.migration.differences import step
 from compat.verdicts.migration import Severity
 from refengine.messages import Json
 from refengine.testing.trace import MISSING

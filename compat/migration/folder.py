@@ -6,20 +6,29 @@ What is not declared is an error: nothing passes by absence.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
+
+from pydantic import TypeAdapter
 
 from compat.drivers.building import DriverBuildError
 from compat.drivers.installed import EngineNameError
 from compat.engines.capabilities import MissingExtraError
-from compat.migration.checking import Checked, check_all, code_of, corpus_of
-from compat.migration.differing import Mask
+from compat.migration.check import Checked, check_all, code_of, corpus_of
+from compat.migration.differences import Mask
 from compat.migration.given import NOTHING, GivenData, Samples, read_given
-from compat.migration.judging import Allow, Terms
-from compat.migration.refs import LANGUAGES, RefError, SubjectRef, parse_ref
+from compat.migration.judge import Allow, Terms
+from compat.migration.options import Reach
+from compat.migration.refs import (
+    LANGUAGES,
+    RefError,
+    SubjectRef,
+    parse_ref,
+)
 from compat.migration.reproducer import NotOursError
 from compat.migration.settings import (
     FILE,
@@ -31,7 +40,12 @@ from compat.migration.settings import (
 from compat.migration.subject_runner import CheckOptions
 from compat.migration.wire import NoWorldsError
 from compat.models.errors import GivenFileError, UnusedFileError
-from compat.spreading import RefusedUnitError
+from compat.spreading import (
+    OtherFilesError,
+    RefusedUnitError,
+    Spread,
+    UnitData,
+)
 from compat.verdicts.exit_codes import DIFFERS, NOTHING_RAN, exit_code
 from compat.verdicts.migration import JudgedCase, Migration
 from compat.verdicts.relations import DEFAULT_RELATION
@@ -311,3 +325,84 @@ def _got(verdict: Migration, expected: str) -> str:
     if verdict.broken:
         return "INTENT"
     return verdict.holds or "nothing"
+
+
+# The pieces of a folder as units of a cluster: what is sent, and what comes back. A
+# worker reads the same folder at the same place, as where several machines share a file
+# system; one with other content there is refused, or its verdicts would be of something
+# else.
+
+KIND: Final = "piece"
+_CASES: Final = TypeAdapter(list[JudgedCase])
+_REACH: Final = TypeAdapter(Reach)
+
+_Options: TypeAlias = "dict[str, Any]"
+
+
+def judge_spread(
+    spread: Spread, pieces: Sequence[Piece], how: CheckOptions, done: Done
+) -> list[JudgedCase]:
+    """Judge all cases on a cluster; ``done`` hears of each. The order is the folder's.
+
+    Raises RefusedUnitError.
+    """
+    # The largest first, or the last worker is left alone with it.
+    order = sorted(pieces, key=lambda each: -len(each.settings.cases))
+    found: dict[str, list[JudgedCase]] = {}
+    for at, answer in spread.each(KIND, [unit_of(each, how) for each in order]):
+        cases = _CASES.validate_python(answer["cases"], strict=False)
+        found[str(order[at].folder)] = cases
+        for each in cases:
+            done(each)
+    return [case for piece in pieces for case in found[str(piece.folder)]]
+
+
+def unit_of(piece: Piece, how: CheckOptions) -> UnitData:
+    """Return a piece as JSON: where it stands, what stands there, and how to judge."""
+    options: _Options = {name: getattr(how, name) for name in _OPTIONS}
+    options["reach"] = _REACH.dump_python(how.reach, mode="json")
+    folder = str(piece.folder)
+    return {"folder": folder, "content": _content(piece.folder), "options": options}
+
+
+def judged_piece(unit: UnitData) -> UnitData:
+    """Return the verdicts on a piece, as JSON; this is what a worker plays.
+
+    Raises RefusedUnitError for whatever is a mistake in what was given.
+    """
+    folder = Path(unit["folder"])
+    try:
+        if _content(folder) != unit["content"]:
+            raise OtherFilesError(folder)
+        options = dict(unit["options"])
+        reach = _REACH.validate_python(options.pop("reach"))
+        how = CheckOptions(**options, reach=reach)
+        cases = judge_pieces(pieces_in(folder)[:1], how, lambda _: None)
+    except OSError as error:
+        raise RefusedUnitError(f"{error.filename}: {error.strerror}") from error
+    except mistakes() as error:
+        raise RefusedUnitError(str(error)) from error
+    return {"cases": _CASES.dump_python(cases, mode="json")}
+
+
+_OPTIONS: Final = (
+    "examples",
+    "seed",
+    "timeout",
+    "profile",
+    "domain",
+    "sharpness_plays",
+    "min_sharpness",
+    "search_plays",
+)
+"""What of the options is a number or a name; a server or own data are not sent."""
+
+
+def _content(folder: Path) -> str:
+    """Return the hash of the files of a folder, without what Python leaves there."""
+    found = hashlib.sha256()
+    for file in sorted(folder.rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts:
+            found.update(file.relative_to(folder).as_posix().encode())
+            found.update(file.read_bytes())
+    return found.hexdigest()

@@ -3,16 +3,6 @@
 A file of an earlier commit is run from a copy of that commit's whole tree, so that what
 it imports comes from that commit, too. The copy is made through an index of its own:
 the user's index, files and ``.git`` are only read (verdicts, Migration).
-
-    RefError (ValueError)
-    ├── NotASubjectError             none of the three forms
-    ├── MissingSubjectFileError      there is no such file
-    ├── RevisionNotAllowedError      REV: where only today's files are meant
-    ├── GitMissingError              git is not installed
-    ├── NotARepositoryError          the file is in no checkout
-    ├── UnknownRevisionError         the repository has no such revision
-    ├── NotInRevisionError           the file was not there at that commit
-    └── GitFailedError               git could not write the tree out
 """
 
 from __future__ import annotations
@@ -31,87 +21,7 @@ from typing import Final
 
 
 class RefError(ValueError):
-    """A reference that names no subject."""
-
-
-class NotASubjectError(RefError):
-    """It has none of the forms."""
-
-    def __init__(self, text: str, why: str) -> None:
-        self.text = text
-        super().__init__(f"{text!r} names no subject: {why}")
-
-
-class MissingSubjectFileError(RefError):
-    """There is no file of that name."""
-
-    def __init__(self, text: str, file: str, close: str | None) -> None:
-        self.text = text
-        self.file = file
-        hint = f"did you mean {close}?" if close else "give its path from here"
-        super().__init__(f"{text!r}: there is no file {file}; {hint}")
-
-
-class RevisionNotAllowedError(RefError):
-    """Only OLD is taken from an earlier commit."""
-
-    def __init__(self, text: str, rest: str) -> None:
-        self.text = text
-        super().__init__(f"{text!r}: only OLD may have a revision; give {rest}")
-
-
-class GitMissingError(RefError):
-    """An earlier commit is asked for, and there is no git."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        super().__init__(
-            f"{text!r} is of an earlier commit, but git is not installed:"
-            " install it, or give a copy of the file"
-        )
-
-
-class NotARepositoryError(RefError):
-    """The file is in no checkout of git."""
-
-    def __init__(self, text: str, folder: str, said: str) -> None:
-        self.text = text
-        self.folder = folder
-        self.said = said
-        super().__init__(
-            f"{text!r}: {folder} is in no git repository ({said});"
-            " go to the checkout, or give a file without a revision"
-        )
-
-
-class UnknownRevisionError(RefError):
-    """No commit has that name."""
-
-    def __init__(self, text: str, revision: str, close: str | None) -> None:
-        self.text = text
-        self.revision = revision
-        hint = f"did you mean {close!r}?" if close else "give a commit, branch or tag"
-        super().__init__(f"{text!r}: there is no revision {revision!r}; {hint}")
-
-
-class NotInRevisionError(RefError):
-    """The commit is there, the file is not in it."""
-
-    def __init__(self, text: str, file: str, revision: str, close: str | None) -> None:
-        self.text = text
-        self.file = file
-        self.revision = revision
-        hint = f"did you mean {close}?" if close else "give one in which it is"
-        super().__init__(f"{text!r}: {file} is not in revision {revision!r}; {hint}")
-
-
-class GitFailedError(RefError):
-    """git could not do what it was asked."""
-
-    def __init__(self, doing: str, said: str) -> None:
-        self.doing = doing
-        self.said = said
-        super().__init__(f"git {doing} failed: {said}; try it by hand")
+    """A reference that names no subject, or one that cannot be played as is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +40,10 @@ def find_revision(text: str, name: str, file: Path, target: str) -> Revision:
     ``text`` and ``target`` are what the user wrote: all of it, and the file.
     """
     if shutil.which("git") is None:
-        raise GitMissingError(text)
+        raise RefError(
+            f"{text!r} is of an earlier commit, but git is not installed:"
+            " install it, or give a copy of the file"
+        )
     folder = next(each for each in file.parents if each.is_dir())
     top = _run(folder, "rev-parse", "--show-toplevel")
     checkout = Path(os.path.realpath(top.stdout.strip()))
@@ -139,14 +52,20 @@ def find_revision(text: str, name: str, file: Path, target: str) -> Revision:
     if top.returncode or not inside.is_relative_to(checkout):
         # Also where git will not read a checkout of somebody else: it says so.
         said = (top.stderr.splitlines() or [f"the checkout is {checkout}"])[0]
-        raise NotARepositoryError(text, os.path.relpath(folder), said)
+        raise RefError(
+            f"{text!r}: {os.path.relpath(folder)} is in no git repository ({said});"
+            " go to the checkout, or give a file without a revision"
+        )
     commit = _commit(checkout, name)
     if commit is None:
-        raise UnknownRevisionError(text, name, _close_revision(checkout, name))
+        close = _close_revision(checkout, name)
+        hint = f"did you mean {close!r}?" if close else "give a commit, branch or tag"
+        raise RefError(f"{text!r}: there is no revision {name!r}; {hint}")
     path = inside.relative_to(checkout)
     if _git(checkout, "cat-file", "-e", f"{commit}:{path.as_posix()}") is None:
         close = _close_file(checkout, commit, path, target)
-        raise NotInRevisionError(text, target, name, close)
+        hint = f"did you mean {close}?" if close else "give one in which it is"
+        raise RefError(f"{text!r}: {target} is not in revision {name!r}; {hint}")
     return Revision(name, commit, checkout, path)
 
 
@@ -186,7 +105,7 @@ def write_tree(revision: Revision, index: Path, tree: Path) -> None:
         done = _run(revision.checkout, *settings, *command, index=index)
         if done.returncode:
             said = " ".join(done.stderr.split()) or f"exit status {done.returncode}"
-            raise GitFailedError(command[0], said)
+            raise RefError(f"git {command[0]} failed: {said}; try it by hand")
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
@@ -266,6 +185,11 @@ class SubjectLocation:
     isolation: Path | None = None
 
 
+def not_a_subject(text: str, why: str) -> RefError:
+    """Return the error of a text that has none of the forms."""
+    return RefError(f"{text!r} names no subject: {why}")
+
+
 def parse_ref(
     text: str, *, revisions: bool = False, cwd: Path | None = None
 ) -> SubjectRef:
@@ -277,9 +201,10 @@ def parse_ref(
     here = Path.cwd() if cwd is None else cwd
     revision, target, name = _parts(text, here)
     if name and not name.isidentifier():
-        raise NotASubjectError(text, f"{name!r} is not the name of a function")
+        raise not_a_subject(text, f"{name!r} is not the name of a function")
     if revision is not None and not revisions:
-        raise RevisionNotAllowedError(text, f"{target}:{name}")
+        only = f"only OLD may have a revision; give {target}:{name}"
+        raise RefError(f"{text!r}: {only}")
     if not _is_file(target, here):
         return _module(text, target, name, here)
     file = Path(os.path.normpath(here / target))
@@ -287,7 +212,9 @@ def parse_ref(
         found = find_revision(text, revision, file, target)
         return SubjectRef(text, name, here, file, revision=found)
     if not file.exists():
-        raise MissingSubjectFileError(text, target, _neighbour(file, target))
+        close = _neighbour(file, target)
+        hint = f"did you mean {close}?" if close else "give its path from here"
+        raise RefError(f"{text!r}: there is no file {target}; {hint}")
     return SubjectRef(text, name, here, file)
 
 
@@ -322,7 +249,7 @@ def _parts(text: str, here: Path) -> tuple[str | None, str, str]:
     """Return revision, file or module, and name."""
     parts = _split(text)
     if not all(parts):
-        raise NotASubjectError(text, f"write {FORMS}")
+        raise not_a_subject(text, f"write {FORMS}")
     is_file = [_is_file(part, here) for part in parts]
     if is_file == [True]:
         return None, text, _default(text)
@@ -332,7 +259,7 @@ def _parts(text: str, here: Path) -> tuple[str | None, str, str]:
         return None, parts[0], parts[1]
     if len(parts) == 3 and is_file[1]:
         return parts[0], parts[1], parts[2]
-    raise NotASubjectError(text, f"write {FORMS}, OLD also REV:file.py:name")
+    raise not_a_subject(text, f"write {FORMS}, OLD also REV:file.py:name")
 
 
 def _split(text: str) -> list[str]:
@@ -349,7 +276,7 @@ def _split(text: str) -> list[str]:
 
 def _module(text: str, target: str, name: str, here: Path) -> SubjectRef:
     if not all(part.isidentifier() for part in target.split(".")):
-        raise NotASubjectError(
+        raise not_a_subject(
             text, f"{target!r} is not a module, and a file ends in .py; write {FORMS}"
         )
     return SubjectRef(text, name, here, module=target)

@@ -63,22 +63,11 @@ class LeftBehindWarning(UserWarning):
     """Processes that a subject has started, and that nobody here can end."""
 
 
-class TooLargeError(RefError):
-    """A subject's folder that is too large to be copied for each session's process."""
-
-    def __init__(self, folder: Path, what: str, largest: str) -> None:
-        self.folder = folder
-        super().__init__(
-            f"{folder} has {what}, most of it in {largest!r}: a subject runs in a copy"
-            " of its folder, so put it into a folder of its own, with what it needs"
-        )
-
-
 @contextmanager
 def session_copy(
     ref: SubjectRef, location: SubjectLocation
 ) -> Generator[SubjectLocation, None, None]:
-    """Yield where the subject is run instead; raises TooLargeError or OSError.
+    """Yield where the subject is run instead; raises RefError or OSError.
 
     A commit's tree is a copy already, and is taken for one.
     """
@@ -146,7 +135,7 @@ def module_folder(module: str, here: Path) -> Path:
 
 
 def _copy(folder: Path, target: Path) -> None:
-    """Copy what stands in a folder, with its times; raises TooLargeError.
+    """Copy what stands in a folder, with its times; raises RefError.
 
     Others may be at work in it, as an editor with its lock files is: what vanishes
     while it is copied is left out.
@@ -169,7 +158,10 @@ def _check_size(folder: Path, sizes: Counter[str], files: int) -> None:
         what = f"more than {MOST:,} files" if files > MOST else ""
         largest = sizes.most_common(1)[0][0]
         what = what or f"more than {LARGEST // 2**20} MB"
-        raise TooLargeError(folder, what, largest)
+        raise RefError(
+            f"{folder} has {what}, most of it in {largest!r}: a subject runs in a copy"
+            " of its folder, so put it into a folder of its own, with what it needs"
+        )
 
 
 def _files(

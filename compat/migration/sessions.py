@@ -13,7 +13,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from compat.migration.comparing import (
+from compat.migration.corpus import Corpus
+from compat.migration.differences import Mask, TraceChannels
+from compat.migration.pairs import (
     Anew,
     Beside,
     BothPlayed,
@@ -27,8 +29,6 @@ from compat.migration.comparing import (
     silent,
     unique,
 )
-from compat.migration.corpus import Corpus
-from compat.migration.differing import Mask, TraceChannels
 from compat.verdicts.migration import Exercise, Noise, Side
 from refengine.testing.channels import CHANNELS
 from refengine.testing.scenario import Scenario

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from importlib.util import decode_source
 from typing import Final, Protocol
 
-from compat.migration.comparing import Progress, by_channel, silent
-from compat.migration.differing import Mask, TraceChannels, broken
+from compat.migration.differences import Mask, TraceChannels, broken
+from compat.migration.pairs import Progress, by_channel, silent
 from compat.migration.replies import SideFault, SidePlayed
 from compat.migration.reproducer import SideFiles
 from compat.migration.subject_process import SubjectProcess

@@ -109,7 +109,7 @@ class SubjectProcess:
         it is 0, a value in the user's environment is kept. ``loading`` is what else a
         child is to know when it loads the subject (``subject_server``), and ``reach``
         what the subject's code may see and use of what is around it. Raises
-        TooLargeError.
+        RefError.
         """
         self.ref = ref
         self.label = label

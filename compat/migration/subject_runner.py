@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from compat.migration.comparing import (
+from compat.migration.given import NOTHING, GivenData
+from compat.migration.options import EXAMPLES, NO_REACH, ORDINARY, TIMEOUT, Reach
+from compat.migration.pairs import (
     Pair,
     PlayError,
     Progress,
@@ -17,8 +19,6 @@ from compat.migration.comparing import (
     TracedWorld,
     silent,
 )
-from compat.migration.given import NOTHING, GivenData
-from compat.migration.options import EXAMPLES, NO_REACH, ORDINARY, TIMEOUT, Reach
 from compat.migration.refs import SubjectRef
 from compat.migration.replies import SideFault
 from compat.migration.reproducer import SideFiles

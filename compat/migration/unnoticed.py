@@ -14,11 +14,11 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Final
 
-from compat.migration.comparing import by_channel
-from compat.migration.differing import broken
-from compat.migration.judging import MigrationJudge, Terms
+from compat.migration.differences import broken
+from compat.migration.judge import MigrationJudge, Terms
+from compat.migration.pairs import by_channel
 from compat.migration.replies import SidePlayed
-from compat.migration.searching import FoundWorlds, SearchPlan, search
+from compat.migration.search import FoundWorlds, SearchPlan, search
 from compat.migration.sessions import UNSTEADY
 from compat.migration.sharpness import Line, SharpnessMeter, SharpnessTerms
 from compat.migration.subject_runner import CheckOptions, SubjectRunner

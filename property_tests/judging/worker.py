@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 from compat.engines.load_errors import LoadError
 from compat.engines.loading import LoadedEngine, load_engine
 from compat.engines.needs import is_crowded
-from compat.migration.shrinking import shrink
+from compat.migration.shrink import shrink
 from compat.verdicts.conformance import ClauseFailure
 from property_tests.blocking import divergence, right_player, stopped
 from property_tests.check import Check, Decision, PlayedWorld

@@ -23,7 +23,7 @@ from compat.dialects.stream_loop import (
     ResponseCallbacks,
 )
 from compat.migration.corpus import make_corpus
-from compat.migration.differing import Additions, TraceChannels, differences
+from compat.migration.differences import Additions, TraceChannels, differences
 from compat.verdicts.migration import Difference
 from refengine.messages import Message, ToolCall
 from refengine.testing.scenario import Scenario

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from compat.migration.comparing import PlayError
-from compat.migration.differing import Mask
+from compat.migration.differences import Mask
 from compat.migration.folder import Piece
-from compat.migration.judging import MigrationJudge, Terms
+from compat.migration.judge import MigrationJudge, Terms
 from compat.migration.options import EVERYWHERE
+from compat.migration.pairs import PlayError
 from compat.migration.programs.commands import ProgramCommand
 from compat.migration.programs.runner import (
     FoundProgram,
@@ -67,7 +67,7 @@ def check_programs(
 ) -> CheckedPrograms:
     """Judge one migration of a whole program, with ``words`` of its source.
 
-    A side that cannot be played stands in the verdict. Raises TooLargeError, OSError,
+    A side that cannot be played stands in the verdict. Raises RefError, OSError,
     MissingWireExtraError, and UnusedFileError.
     """
     try:

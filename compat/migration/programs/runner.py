@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from compat.migration.checking import NEVER_ASKED
-from compat.migration.comparing import Pair, PlainSide, PlayError, SideRunner
+from compat.migration.check import NEVER_ASKED
+from compat.migration.pairs import Pair, PlainSide, PlayError, SideRunner
 from compat.migration.programs.checking import SpokenInterfaces
 from compat.migration.programs.commands import ProgramCommand
 from compat.migration.programs.process import ProgramFault

@@ -104,7 +104,7 @@ class ProgramSide:
         hash_seed: int,
         timeout: float,
     ) -> None:
-        """Copy the folder; raises TooLargeError or OSError."""
+        """Copy the folder; raises RefError or OSError."""
         self._server = server
         network = server.network
         self._network = None if network is None else network.marking()

@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 from compat.drivers.flow.subjects import FlowSubjectEngine
 from compat.drivers.saying import SubjectMistakeError
-from compat.migration.comparing import PlayError
 from compat.migration.corpus import Corpus
-from compat.migration.judging import MigrationJudge, Terms
+from compat.migration.judge import MigrationJudge, Terms
 from compat.migration.options import EVERYWHERE
+from compat.migration.pairs import PlayError
 from compat.migration.refs import SubjectRef
 from compat.migration.remote.languages import (
     Programs,

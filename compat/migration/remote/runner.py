@@ -20,7 +20,7 @@ from compat.drivers.subjects import (
     SubjectEngine,
     SubjectWatch,
 )
-from compat.migration.comparing import PlainSide, PlayError, SideRunner
+from compat.migration.pairs import PlainSide, PlayError, SideRunner
 from compat.migration.refs import SubjectRef, located
 from compat.migration.remote.languages import ReadSubject
 from compat.migration.reproducer import SideFiles

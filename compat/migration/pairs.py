@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Protocol, TypeAlias
 
-from compat.migration.differing import Mask, TraceChannels, broken, differences
-from compat.migration.naming import (
+from compat.migration.described import (
     DivergenceKind,
     first_in_time,
     kind_of,
     named,
     started_by,
 )
-from compat.migration.shrinking import TRIES, size
+from compat.migration.differences import Mask, TraceChannels, broken, differences
+from compat.migration.shrink import TRIES, size
 from compat.verdicts.migration import (
     DescribedDivergence,
     DivergenceGroup,

@@ -17,11 +17,8 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Final
 
-from compat.migration.comparing import PlayError, Progress, silent
 from compat.migration.corpus import MigrationWorld
-from compat.migration.options import SEARCH_PLAYS
-from compat.migration.replies import SidePlayed
-from compat.migration.steering import (
+from compat.migration.edges import (
     EDGES,
     AmountLine,
     KnownEdges,
@@ -30,6 +27,9 @@ from compat.migration.steering import (
     kinds_of,
     texts_of,
 )
+from compat.migration.options import SEARCH_PLAYS
+from compat.migration.pairs import PlayError, Progress, silent
+from compat.migration.replies import SidePlayed
 from compat.migration.subject_runner import SubjectRunner, beside
 from refengine.testing.compare_probes import Value
 from refengine.testing.scenario import Scenario

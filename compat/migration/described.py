@@ -23,7 +23,7 @@ from compat.migration.codes import (
     other_call,
     sequence,
 )
-from compat.migration.differing import TraceChannels
+from compat.migration.differences import TraceChannels
 from compat.report.story import message_line
 from compat.verdicts.migration import DescribedDivergence, Difference, Side
 from refengine.errors import NotKeepableError

@@ -14,7 +14,15 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
-from compat.migration.comparing import (
+from compat.migration.corpus import Corpus
+from compat.migration.differences import (
+    GRAPHS,
+    Additions,
+    Mask,
+    broken,
+    differences,
+)
+from compat.migration.pairs import (
     Anew,
     Beside,
     BothPlayed,
@@ -31,19 +39,11 @@ from compat.migration.comparing import (
     typical,
     unusual_divergence,
 )
-from compat.migration.corpus import Corpus
-from compat.migration.differing import (
-    GRAPHS,
-    Additions,
-    Mask,
-    broken,
-    differences,
-)
 from compat.migration.sessions import (
     Enough,
     SideSessions,
 )
-from compat.migration.shrinking import TRIES, shrink
+from compat.migration.shrink import TRIES, shrink
 from compat.verdicts.migration import (
     Allowed,
     Broken,

@@ -12,11 +12,11 @@ from typing import Final, TypeAlias
 from rich.console import Console
 from rich.text import Text
 
-from compat.migration.checking import check, code_of, over_the_wire
+from compat.migration.check import check, code_of, over_the_wire
 from compat.migration.corpus import NoExamplesError
 from compat.migration.folder import given_of, mistakes, terms_of
 from compat.migration.given import read_given
-from compat.migration.judging import Terms
+from compat.migration.judge import Terms
 from compat.migration.options import (
     DOMAINS,
     EXAMPLES,

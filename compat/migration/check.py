@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from compat.migration.comparing import PlayError
 from compat.migration.corpus import Corpus, OwnWorlds, make_corpus
-from compat.migration.judging import MigrationJudge, Terms
+from compat.migration.judge import MigrationJudge, Terms
 from compat.migration.options import EVERYWHERE
+from compat.migration.pairs import PlayError
 from compat.migration.refs import PYTHON, RefError, SubjectRef
 from compat.migration.remote.checking import check_remote
 from compat.migration.reproducer import SideFiles
@@ -73,29 +73,22 @@ TEXTS_OF_GRAPHS: Final = 20
 GIVEN_TEXTS_OF_GRAPHS: Final = 8
 
 
-class UnfitSidesError(RefError):
-    """Two sides, or a side and an option, that do not go together."""
-
-    def __init__(self, what: str, instead: str) -> None:
-        super().__init__(f"{what}: {instead}")
-
-
 def refuse_unfit(refs: Sequence[SubjectRef], how: CheckOptions) -> None:
-    """Raise UnfitSidesError for sides that cannot be judged as is asked."""
+    """Raise RefError for sides that cannot be judged as is asked."""
     old, *_ = refs
     other = next((each for each in refs if each.language != old.language), None)
     if other is not None:
-        raise UnfitSidesError(
-            f"{old} is in {old.language}, {other} in {other.language}",
-            "a check compares sides of one language; programs of any two are compared"
-            " by --old-cmd and --new-cmd",
+        raise RefError(
+            f"{old} is in {old.language}, {other} in {other.language}:"
+            " a check compares sides of one language; programs of any two are compared"
+            " by --old-cmd and --new-cmd"
         )
     if old.language == PYTHON:
         named = next((each.engine for each in refs if each.engine), None)
         if named is not None:
-            raise UnfitSidesError(
-                f"{named!r} is an engine for sides in another language than {old}",
-                "leave it out; --profile says what sides in Python are played on",
+            raise RefError(
+                f"{named!r} is an engine for sides in another language than {old}:"
+                " leave it out; --profile says what sides in Python are played on"
             )
         return
     for asked, what in (
@@ -104,7 +97,7 @@ def refuse_unfit(refs: Sequence[SubjectRef], how: CheckOptions) -> None:
         (how.reach.net, "--net"),
     ):
         if asked:
-            raise UnfitSidesError(f"{what} with {old}", NOT_BUILT[what])
+            raise RefError(f"{what} with {old}: {NOT_BUILT[what]}")
 
 
 NOT_BUILT = {
