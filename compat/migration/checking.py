@@ -22,8 +22,8 @@ from compat.migration.joining import Vocabulary, further
 from compat.migration.judging import MigrationJudge, Terms
 from compat.migration.options import EVERYWHERE
 from compat.migration.refs import PYTHON, SubjectRef, located
-from compat.migration.remote.checking import check_remote
 from compat.migration.remote.languages import remote_sources
+from compat.migration.remote.runner import check_remote
 from compat.migration.reproducer import SideFiles
 from compat.migration.sharpening import plays_before, sharpened
 from compat.migration.subject_process import prepare
