@@ -28,10 +28,8 @@ from compat.models.derive import (
 )
 from compat.models.errors import (
     DerivedError,
-    NoTrafficError,
     RequestError,
-    SecretError,
-    SourcesError,
+    TrafficError,
 )
 from compat.models.exchanges import read_exchanges
 from compat.wire.cassette_files import read_cassette
@@ -316,7 +314,7 @@ def test_scripts_are_not_written_among_the_cassettes(
 
 
 def test_folder_without_a_cassette_is_an_error(tmp_path: Path):
-    with pytest.raises(NoTrafficError, match="name another folder"):
+    with pytest.raises(TrafficError, match="name another folder"):
         cassettes(tmp_path)
 
 
@@ -324,7 +322,7 @@ def test_folder_without_a_cassette_is_an_error(tmp_path: Path):
 def test_index_that_says_no_sources_is_an_error(tmp_path: Path, text: str):
     (tmp_path / INDEX).write_text(text, "utf-8")
 
-    with pytest.raises(SourcesError, match="repair it, or remove it"):
+    with pytest.raises(TrafficError, match="repair it, or remove it"):
         sources(tmp_path)
 
 
@@ -358,7 +356,7 @@ def test_what_looks_like_a_secret_is_not_written(tmp_path: Path, secret: str):
     folder = folder_of(tmp_path, a=CASSETTE.replace("TEXT", secret))
     derived = derive(folder / "sub" / "a.yaml", folder)
 
-    with pytest.raises(SecretError, match="scrub the cassette") as caught:
+    with pytest.raises(TrafficError, match="scrub the cassette") as caught:
         text_of(derived)
 
     assert secret not in str(caught.value)

@@ -12,7 +12,7 @@ from openai import OpenAI
 from compat.wire.canonical import canonical_request, canonical_response
 from compat.wire.cassette_files import read_cassette
 from compat.wire.client import NothingToPlayError, NotPlayableError, play
-from compat.wire.errors import CassetteExistsError
+from compat.wire.errors import RecordingError
 from compat.wire.manifest import NAME, check, read_manifest
 from compat.wire.matching import recording_of
 from compat.wire.recording import (
@@ -143,7 +143,7 @@ def test_a_recording_again_replaces_its_entry(tmp_path) -> None:
     path = tmp_path / "cassettes" / "a.yaml"
     record(source, path, day=DAY)
 
-    with pytest.raises(CassetteExistsError):
+    with pytest.raises(RecordingError, match="is there already"):
         record(source, path, day=DAY)
     again = file_of(tmp_path, runs=[{"input": ["user:hi"]}] * 2)
     record(again, path, day=date(2026, 11, 23), overwrite=True)

@@ -7,13 +7,9 @@ import pytest
 from compat.wire.errors import (
     CassetteError,
     ChangedFileError,
-    EmptyManifestError,
-    InvalidManifestError,
     LeakError,
     ManifestError,
-    MissingCassetteError,
     NoManifestError,
-    UnlistedFileError,
 )
 from compat.wire.manifest import (
     NAME,
@@ -81,19 +77,19 @@ def test_pages_and_folders_of_others_are_no_cassettes(folder):
     (folder / "scenarios/x.json").write_text("{}", "utf-8")
     entries = read_manifest(folder).cassette
 
-    with pytest.raises(UnlistedFileError, match=r"scenarios/x\.json"):
+    with pytest.raises(ManifestError, match=r"no entry for .*scenarios/x\.json"):
         check(folder)
     tell(folder, *entries, scenarios="what the cassettes are recorded from")
     check(folder)
     tell(folder, *entries, scenarios="as before", derived="not there")
-    with pytest.raises(MissingCassetteError, match="derived"):
+    with pytest.raises(ManifestError, match="names derived, which is not there"):
         check(folder)
 
 
 def test_file_without_an_entry_is_found(folder):
     written(folder / "deep/er/more.yaml", three())
 
-    with pytest.raises(UnlistedFileError, match=r"deep/er/more\.yaml"):
+    with pytest.raises(ManifestError, match=r"no entry for .*deep/er/more\.yaml"):
         check(folder)
 
 
@@ -101,14 +97,14 @@ def test_file_without_an_entry_is_found(folder):
 def test_file_of_any_name_needs_an_entry(folder, name):
     (folder / name).write_text("", "utf-8")
 
-    with pytest.raises(UnlistedFileError, match=name):
+    with pytest.raises(ManifestError, match=f"no entry for {name}"):
         check(folder)
 
 
 def test_entry_without_a_file_is_found(folder):
     (folder / "two.json").unlink()
 
-    with pytest.raises(MissingCassetteError, match=r"two\.json"):
+    with pytest.raises(ManifestError, match=r"names .*two\.json"):
         check(folder)
 
 
@@ -166,7 +162,7 @@ def test_file_that_is_no_cassette_is_refused(folder):
 def test_empty_manifest_is_refused(tmp_path):
     tell(tmp_path)
 
-    with pytest.raises(EmptyManifestError):
+    with pytest.raises(ManifestError, match="has no entry: record"):
         check(tmp_path)
 
 
@@ -202,18 +198,14 @@ def test_manifest_of_another_shape_is_refused(folder, old, new):
     assert old in text
     path.write_text(text.replace(old, new), "utf-8")
 
-    with pytest.raises(InvalidManifestError, match=r"^manifest\.toml: "):
+    with pytest.raises(ManifestError, match=r"^manifest\.toml: .*see docs"):
         read_manifest(folder)
 
 
 def test_every_error_of_a_manifest_is_one_kind():
     kinds = [
         ChangedFileError,
-        EmptyManifestError,
-        InvalidManifestError,
-        MissingCassetteError,
         NoManifestError,
-        UnlistedFileError,
     ]
 
     assert all(issubclass(each, ManifestError) for each in kinds)

@@ -10,12 +10,6 @@ import pytest
 from compat.wire.cassette_files import read_cassette, read_whole
 from compat.wire.errors import (
     CassetteError,
-    EmptyCassetteError,
-    EncodedBodyError,
-    InteractionError,
-    NoCassetteError,
-    NotACassetteError,
-    UnknownKeyError,
 )
 from tests.wire_support import ROOT, corpus
 
@@ -144,7 +138,7 @@ def test_body_that_is_not_what_its_header_says_is_refused(tmp_path, encoding):
         )
     )
 
-    with pytest.raises(EncodedBodyError, match=r"some\.yaml, interaction 1: .*content"):
+    with pytest.raises(CassetteError, match=r"some\.yaml, interaction 1: .*content"):
         read(tmp_path, text)
 
 
@@ -160,7 +154,7 @@ def test_bomb_is_refused(tmp_path, monkeypatch):
         tree(response_body={"string": bomb}, response_headers=headers)
     )
 
-    with pytest.raises(EncodedBodyError):
+    with pytest.raises(CassetteError, match="record it decoded"):
         read(tmp_path, text)
 
 
@@ -202,7 +196,7 @@ def test_body_in_pieces_is_read_as_one(tmp_path):
     ],
 )
 def test_tag_that_would_run_something_is_refused(tmp_path, tag, capfd):
-    with pytest.raises(NotACassetteError, match="tag"):
+    with pytest.raises(CassetteError, match=r"tag.*record it in vcrpy"):
         read(tmp_path, VCRPY.replace("{string: hello}", tag))
 
     assert capfd.readouterr().out == ""
@@ -235,74 +229,81 @@ def test_metadata_is_kept(tmp_path):
     assert read_whole(path).metadata == {"seed": 3}
 
 
+UNREAD = "which is not read"
+REPAIR = "repair the interaction"
+FORMAT = "record it in vcrpy's format"
+EMPTY = "it holds no interaction"
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "told"),
     [
-        ({"request_cookies": 1}, UnknownKeyError, "'cookies'"),
-        ({"response_elapsed": 1}, UnknownKeyError, "'elapsed'"),
-        ({"response_body": {"base64_string": ""}}, UnknownKeyError, "base64_string"),
-        ({"response_status": {"code": 200, "x": 1}}, UnknownKeyError, "'x'"),
-        ({"response_status": {"message": "OK"}}, InteractionError, "no code"),
-        ({"response_status": {"code": "200"}}, InteractionError, "whole number"),
-        ({"response_status": {"code": True}}, InteractionError, "whole number"),
-        ({"response_headers": []}, InteractionError, "headers are not an object"),
-        ({"request_headers": {"a": [None]}}, InteractionError, "header a is NoneType"),
-        ({"request_body": {"a": 1}}, UnknownKeyError, "'a'"),
-        ({"request_body": 1.5}, InteractionError, "the body is float"),
-        ({"request_body": "\ud800"}, InteractionError, "half a character"),
-        ({"request_uri": "/v1"}, InteractionError, "not an address"),
-        ({"request_uri": "https://[x/"}, InteractionError, "not an address"),
-        ({"request_uri": "https://a:99999/"}, InteractionError, "not an address"),
-        ({"request_method": None}, InteractionError, "method is NoneType"),
+        ({"request_cookies": 1}, UNREAD, "'cookies'"),
+        ({"response_elapsed": 1}, UNREAD, "'elapsed'"),
+        ({"response_body": {"base64_string": ""}}, UNREAD, "base64_string"),
+        ({"response_status": {"code": 200, "x": 1}}, UNREAD, "'x'"),
+        ({"response_status": {"message": "OK"}}, REPAIR, "no code"),
+        ({"response_status": {"code": "200"}}, REPAIR, "whole number"),
+        ({"response_status": {"code": True}}, REPAIR, "whole number"),
+        ({"response_headers": []}, REPAIR, "headers are not an object"),
+        ({"request_headers": {"a": [None]}}, REPAIR, "header a is NoneType"),
+        ({"request_body": {"a": 1}}, UNREAD, "'a'"),
+        ({"request_body": 1.5}, REPAIR, "the body is float"),
+        ({"request_body": "\ud800"}, REPAIR, "half a character"),
+        ({"request_uri": "/v1"}, REPAIR, "not an address"),
+        ({"request_uri": "https://[x/"}, REPAIR, "not an address"),
+        ({"request_uri": "https://a:99999/"}, REPAIR, "not an address"),
+        ({"request_method": None}, REPAIR, "method is NoneType"),
         (
             {"response_parsed_body": {}},
-            InteractionError,
+            REPAIR,
             "a body and a parsed_body",
         ),
-        ({"request_parsed_body": {"a": float("nan")}}, InteractionError, "JSON cannot"),
+        ({"request_parsed_body": {"a": float("nan")}}, REPAIR, "JSON cannot"),
     ],
 )
 def test_what_cannot_be_read_is_refused_by_number(tmp_path, changes, error, told):
-    with pytest.raises(error, match=rf"some\.json, interaction 1: .*{told}"):
+    where = r"some\.json, interaction 1: "
+    with pytest.raises(CassetteError, match=f"{where}.*{told}.*{error}"):
         read(tmp_path, json.dumps(tree(**changes)), "some.json")
 
 
 def test_date_that_yaml_makes_of_a_text_is_refused(tmp_path):
     text = PYDANTIC_AI.replace("{b: ü}", "{b: 2026-11-22}")
 
-    with pytest.raises(InteractionError, match="parsed_body holds what JSON cannot"):
+    with pytest.raises(CassetteError, match="parsed_body holds what JSON cannot"):
         read(tmp_path, text)
 
 
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("", NotACassetteError),
-        ("- 1", NotACassetteError),
-        ("interactions: []\nversion: 1", EmptyCassetteError),
-        ("interactions: {}\nversion: 1", NotACassetteError),
-        ("interactions: [1]\nversion: 2", NotACassetteError),
-        ("interactions: [1]", NotACassetteError),
-        ("interactions: [1]\nversion: 1", InteractionError),
-        ("interactions: [{request: {}}]\nversion: 1", InteractionError),
-        ("interactions: [1]\nversion: 1\nrecorded_with: x", UnknownKeyError),
-        ("version: 1\nversion: 1\ninteractions: [1]", NotACassetteError),
-        ('{"version": 1, "version": 1, "interactions": []}', NotACassetteError),
-        ("a: [", NotACassetteError),
-        ("a: *b", NotACassetteError),
-        ("\0", NotACassetteError),
-        (b"\xff\xfe", NotACassetteError),
-        (b"\x1f\x8b00", NotACassetteError),
-        ("[" * 100_000, NotACassetteError),
+        ("", FORMAT),
+        ("- 1", FORMAT),
+        ("interactions: []\nversion: 1", EMPTY),
+        ("interactions: {}\nversion: 1", FORMAT),
+        ("interactions: [1]\nversion: 2", FORMAT),
+        ("interactions: [1]", FORMAT),
+        ("interactions: [1]\nversion: 1", REPAIR),
+        ("interactions: [{request: {}}]\nversion: 1", REPAIR),
+        ("interactions: [1]\nversion: 1\nrecorded_with: x", UNREAD),
+        ("version: 1\nversion: 1\ninteractions: [1]", FORMAT),
+        ('{"version": 1, "version": 1, "interactions": []}', FORMAT),
+        ("a: [", FORMAT),
+        ("a: *b", FORMAT),
+        ("\0", FORMAT),
+        (b"\xff\xfe", FORMAT),
+        (b"\x1f\x8b00", FORMAT),
+        ("[" * 100_000, FORMAT),
     ],
 )
 def test_what_is_no_cassette_is_refused(tmp_path, text, error):
-    with pytest.raises(error, match=r"^some\.yaml"):
+    with pytest.raises(CassetteError, match=rf"(?s)^some\.yaml.*{error}"):
         read(tmp_path, text)
 
 
 def test_missing_file_is_told(tmp_path):
-    with pytest.raises(NoCassetteError, match=r"none\.yaml: there is no such cassette"):
+    with pytest.raises(CassetteError, match=r"none\.yaml: there is no such cassette"):
         read_cassette(tmp_path / "none.yaml")
 
 

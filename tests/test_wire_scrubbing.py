@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 from compat.wire.cassette_files import read_cassette
 from compat.wire.cassette_text import library
 from compat.wire.errors import (
-    CredentialHeaderError,
     LeakError,
-    NothingRecordedError,
-    PackedBodyError,
-    ShortSecretError,
+    RecordingError,
+    ScrubbingError,
 )
 from compat.wire.exchanges import Exchange, Request, Response, decoded
 from compat.wire.scrubbing import Scrubber
@@ -213,7 +211,7 @@ def test_id_of_a_request_is_replaced_and_waiting_times_are_kept():
 def test_more_headers_are_kept_on_request_but_never_credentials():
     assert Scrubber(keep_headers=["X-Mine"]).headers({"x-mine": ("1",)})
 
-    with pytest.raises(CredentialHeaderError, match="authorization, set-cookie"):
+    with pytest.raises(ScrubbingError, match=r"^authorization, set-cookie"):
         Scrubber(keep_headers=["Set-Cookie", "Authorization", "x-mine"])
 
 
@@ -322,7 +320,7 @@ def test_body_with_an_encoding_is_decoded_first():
 def test_body_that_nobody_can_look_into_is_refused():
     headers = {"content-encoding": ("secret",)}
 
-    with pytest.raises(PackedBodyError, match="accept-encoding"):
+    with pytest.raises(ScrubbingError, match="accept-encoding"):
         Scrubber().body(headers, b"\xff\xfe")
 
 
@@ -452,7 +450,7 @@ def test_events_of_plain_text_are_read_as_one_text():
 
 @pytest.mark.parametrize("secret", ["", "a", "abc"])
 def test_secret_that_stands_everywhere_is_refused_and_not_shown(secret):
-    with pytest.raises(ShortSecretError) as caught:
+    with pytest.raises(ScrubbingError, match="a secret this short") as caught:
         Scrubber([secret, PLAIN])
 
     assert PLAIN not in str(caught.value)
@@ -525,7 +523,7 @@ def test_last_check_finds_a_secret_that_yaml_folds(tmp_path):
 
 
 def test_nothing_is_written_for_no_exchange(tmp_path):
-    with pytest.raises(NothingRecordedError):
+    with pytest.raises(RecordingError, match="no request"):
         write_cassette(tmp_path / "some.yaml", [], Scrubber())
 
     assert list(tmp_path.iterdir()) == []

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from compat.wire.cassette_files import read_cassette
 from compat.wire.errors import (
+    CassetteError,
     DeliveryError,
-    EmptyCassetteError,
     ExtraRequestError,
     MismatchError,
     NotAllPlayedError,
@@ -232,7 +232,7 @@ def test_delivery_that_cannot_be_is_refused(delivery):
 
 
 def test_nothing_to_play_is_refused():
-    with pytest.raises(EmptyCassetteError):
+    with pytest.raises(CassetteError, match="it holds no interaction"):
         ready("a.yaml", [])
 
 

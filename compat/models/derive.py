@@ -18,18 +18,12 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from compat.models.errors import (
-    DerivedError,
-    NoTrafficError,
-    OutputFolderError,
-    SecretError,
-    SourcesError,
-    TrafficError,
-)
+from compat.models.errors import DerivedError, TrafficError
 from compat.models.exchanges import read_exchanges
 from compat.models.scripts import RecordedSession, sessions
 from compat.wire.cassette_files import parsed
@@ -84,11 +78,14 @@ class Derived:
 
 
 def text_of(derived: Derived) -> str:
-    """Return the file that ``read_derived`` reads back; raises SecretError."""
+    """Return the file that ``read_derived`` reads back; raises TrafficError."""
     text = json.dumps(_tree(derived), ensure_ascii=False, indent=1) + "\n"
     for kind, looks_so in SECRETS:
         if looks_so.search(text):
-            raise SecretError(derived.file, kind)
+            raise TrafficError(
+                f"{derived.file}: what is derived holds something like {kind};"
+                " scrub the cassette before deriving from it"
+            )
     return text
 
 
@@ -152,11 +149,13 @@ USAGE: Final = 2
 
 
 def cassettes(folder: Path) -> list[Path]:
-    """Return the cassettes of a folder and those below it; raises NoTrafficError."""
+    """Return the cassettes of a folder and those below it; raises TrafficError."""
     found = [each for each in folder.rglob("*") if each.suffix in SUFFIXES]
     paths = sorted(each for each in found if each.is_file() and each.name != INDEX)
     if not paths:
-        raise NoTrafficError(str(folder))
+        raise TrafficError(
+            f"{folder} holds no cassette (*.yaml, *.yml, *.json): name another folder"
+        )
     return paths
 
 
@@ -180,18 +179,19 @@ def sources(folder: Path) -> dict[str, Source]:
     """Return where the files of a folder come from, as its ``index.json`` says.
 
     It is a list of objects with ``file``, ``source_repo``, ``path``, ``commit`` and
-    ``licence``; without the file nothing is known. Raises SourcesError.
+    ``licence``; without the file nothing is known. Raises TrafficError.
     """
     path = folder / INDEX
     if not path.is_file():
         return {}
-    try:
+    with suppress(ValueError):
         tree = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise SourcesError(INDEX) from error
-    if not is_list(tree) or not all(map(is_mapping, tree)):
-        raise SourcesError(INDEX)
-    return {str(each.get("file")): _source(each) for each in tree}
+        if is_list(tree) and all(map(is_mapping, tree)):
+            return {str(each.get("file")): _source(each) for each in tree}
+    raise TrafficError(
+        f"{INDEX} is not a list of objects that name a file and its source:"
+        " repair it, or remove it"
+    )
 
 
 def _source(entry: Mapping[str, Any]) -> Source:
@@ -231,7 +231,7 @@ def table_of(index: Mapping[str, Mapping[str, int]]) -> str:
 def write(derived: Sequence[Derived], out: Path) -> None:
     """Write what was derived, and the index; remove what only the last index named.
 
-    Nothing is written if one of them holds what looks like a secret (SecretError).
+    Nothing is written if one of them holds what looks like a secret (TrafficError).
     """
     texts = {script_of(each.file): text_of(each) for each in derived if each.sessions}
     for name in set(map(script_of, read_index(out))) - texts.keys():
@@ -269,7 +269,10 @@ def main(arguments: Sequence[str]) -> int:
     wrong: list[str] = []
     try:
         if out.is_relative_to(folder):
-            raise OutputFolderError(arguments[1])
+            raise TrafficError(
+                f"{arguments[1]} is in the folder of the cassettes:"
+                " write to another folder"
+            )
         for path in cassettes(folder):
             try:
                 found.append(derive(path, folder))

@@ -1,19 +1,14 @@
-"""What may be wrong with recorded traffic, one class a cause.
+"""What may be wrong with recorded traffic, one class for what a caller tells apart.
 
     TrafficError (ValueError)
     ├── RequestError        a request of which no input can be made
     ├── DerivedError        a file that is not a derived script
-    ├── SecretError         something that looks like a key would be written
-    ├── NoTrafficError      a folder without cassettes
-    ├── SourcesError        an index that does not say where cassettes come from
     ├── GivenFileError      a user's file that holds no worlds, or wrong ones
     ├── UnusedFileError     a user's file of which nothing is in any world
-    ├── MissingSessionsError  what ships of recorded sessions is not all there
-    └── OutputFolderError   scripts would be written among the cassettes
+    └── MissingSessionsError  what ships of recorded sessions is not all there
 
 A response is never an error here: what no client could read is a failure that the
-world plays (see ``chat_answers``). Messages name file and interaction, not what stood
-there.
+world plays. Messages name file and interaction, not what stood there.
 """
 
 from __future__ import annotations
@@ -58,49 +53,6 @@ class DerivedError(TrafficError):
         self.file = file
         super().__init__(
             f"{file}: {problem}; write it anew with python -m compat.models.derive"
-        )
-
-
-class SecretError(TrafficError):
-    """Something that looks like a key or a token would be written."""
-
-    def __init__(self, file: str, kind: str) -> None:
-        self.file = file
-        self.kind = kind
-        super().__init__(
-            f"{file}: what is derived holds something like {kind};"
-            " scrub the cassette before deriving from it"
-        )
-
-
-class NoTrafficError(TrafficError):
-    """A folder in which there is no cassette."""
-
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-        super().__init__(
-            f"{folder} holds no cassette (*.yaml, *.yml, *.json): name another folder"
-        )
-
-
-class SourcesError(TrafficError):
-    """An index that does not say where cassettes come from."""
-
-    def __init__(self, file: str) -> None:
-        self.file = file
-        super().__init__(
-            f"{file} is not a list of objects that name a file and its source:"
-            " repair it, or remove it"
-        )
-
-
-class OutputFolderError(TrafficError):
-    """Scripts would be written among the cassettes, and read as such the next time."""
-
-    def __init__(self, out: str) -> None:
-        self.out = out
-        super().__init__(
-            f"{out} is in the folder of the cassettes: write to another folder"
         )
 
 

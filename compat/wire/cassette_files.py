@@ -16,12 +16,9 @@ from urllib.parse import urlsplit
 
 from compat.wire.cassette_text import Anything, loaded
 from compat.wire.errors import (
-    EmptyCassetteError,
-    EncodedBodyError,
-    InteractionError,
-    NoCassetteError,
-    NotACassetteError,
-    UnknownKeyError,
+    CassetteError,
+    no_interaction,
+    not_a_cassette,
 )
 from compat.wire.exchanges import (
     GZIP,
@@ -64,7 +61,8 @@ def read_whole(path: Path) -> Cassette:
     try:
         data = path.read_bytes()
     except (FileNotFoundError, IsADirectoryError) as error:
-        raise NoCassetteError(path.name) from error
+        problem = "there is no such cassette: record it first"
+        raise CassetteError(path.name, problem) from error
     return parsed(data, path.name)
 
 
@@ -89,12 +87,12 @@ def parsed(data: bytes, name: str) -> Cassette:
     """Return what the bytes of a file hold; ``name`` is what errors call it."""
     tree = loaded(_unzipped(data, name), name)
     if not is_mapping(tree) or not is_list(tree.get("interactions")):
-        raise NotACassetteError(name, "it has no list of interactions")
+        raise not_a_cassette(name, "it has no list of interactions")
     _known(tree, _FILE, name, "the file")
     if tree.get("version") != VERSION:
-        raise NotACassetteError(name, f"version {tree.get('version')!r} is not read")
+        raise not_a_cassette(name, f"version {tree.get('version')!r} is not read")
     if not tree["interactions"]:
-        raise EmptyCassetteError(name)
+        raise no_interaction(name)
     parts = enumerate(tree["interactions"], 1)
     exchanges = tuple(exchange_of(each, name, number) for number, each in parts)
     return Cassette(exchanges, dict(tree.get("metadata") or {}))
@@ -116,7 +114,7 @@ def _unzipped(data: bytes, name: str) -> bytes:
     try:
         return decoded(data, "gzip")
     except NotDecodableError as error:
-        raise NotACassetteError(name, f"the file is damaged gzip ({error})") from error
+        raise not_a_cassette(name, f"the file is damaged gzip ({error})") from error
 
 
 def _known(
@@ -128,7 +126,9 @@ def _known(
 ) -> None:
     unknown = {str(key) for key in tree} - known
     if unknown:
-        raise UnknownKeyError(file, where, unknown, number)
+        named = ", ".join(map(repr, sorted(unknown)))
+        problem = f"{where} has {named}, which is not read: remove it"
+        raise CassetteError(file, f"{problem}, or extend the reader", number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,11 @@ class _Reader:
         except NotDecodableError as error:
             if is_text(body):
                 return kept, body
-            raise EncodedBodyError(self.file, encoding, self.number) from error
+            problem = (
+                f"the body is not what content-encoding {encoding!r} says,"
+                " or nothing here decodes it: record it decoded"
+            )
+            raise CassetteError(self.file, problem, self.number) from error
 
     def text(self, value: Anything, where: str) -> str:
         """Return text that can be sent; a number is the text it was written as."""
@@ -263,6 +267,7 @@ class _Reader:
             if key not in tree:
                 raise self.wrong(f"{where} has no {key}")
 
-    def wrong(self, problem: str) -> InteractionError:
+    def wrong(self, problem: str) -> CassetteError:
         """Return the error that names file and interaction."""
-        return InteractionError(self.file, problem, self.number)
+        problem = f"{problem}: repair the interaction"
+        return CassetteError(self.file, problem, self.number)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, Final, TypeAlias
 
-from compat.wire.errors import MissingWireExtraError, NotACassetteError
+from compat.wire.errors import MissingWireExtraError, not_a_cassette
 
 
 def library(name: str) -> Any:  # noqa: ANN401  # a module without types
@@ -38,19 +38,19 @@ class _RefusedError(ValueError):
 
 
 def loaded(data: bytes, name: str) -> Anything:
-    """Return the tree that the bytes hold, JSON or YAML; raises NotACassetteError.
+    """Return the tree that the bytes hold, JSON or YAML; raises CassetteError.
 
     JSON goes first: not all of it is YAML, such as an emoji as two escapes.
     """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise NotACassetteError(name, "it is not UTF-8 text") from error
+        raise not_a_cassette(name, "it is not UTF-8 text") from error
     if text.lstrip().startswith(("{", "[")):
         try:
             return json.loads(text, object_pairs_hook=_once)
         except _RefusedError as error:
-            raise NotACassetteError(name, str(error)) from error
+            raise not_a_cassette(name, str(error)) from error
         except (ValueError, RecursionError):
             pass  # the flow style of YAML begins alike
     return _yaml(text, name)
@@ -88,12 +88,12 @@ def _yaml(text: str, name: str) -> Anything:
         _shallow(yaml.parse(text, Loader=loader))
         return yaml.load(text, Loader=loader)
     except _RefusedError as error:
-        raise NotACassetteError(name, str(error)) from error
+        raise not_a_cassette(name, str(error)) from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
-        raise NotACassetteError(name, f"line {line}: {error.problem}") from error
+        raise not_a_cassette(name, f"line {line}: {error.problem}") from error
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        raise NotACassetteError(name, f"it is not YAML: {type(error).__name__}") from (
+        raise not_a_cassette(name, f"it is not YAML: {type(error).__name__}") from (
             error
         )
 

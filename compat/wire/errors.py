@@ -1,45 +1,29 @@
-"""Every error of the wire, one class a cause; the message says what to do.
+"""Every error of the wire, one class for what a caller tells apart.
 
     WireError
     ├── CassetteError (ValueError)             a file that cannot be played
-    │   ├── NoCassetteError                    there is no such file
-    │   ├── NotACassetteError                  not YAML or JSON, or another shape
-    │   ├── EmptyCassetteError                 no interaction in it
-    │   ├── UnknownKeyError                    a key that reading would drop
-    │   ├── InteractionError                   a part of an interaction is missing
-    │   └── EncodedBodyError                   a compressed body that is none
     ├── ScrubbingError (ValueError)            a cassette that is not written
-    │   ├── ShortSecretError                   a secret that stands everywhere
-    │   ├── UnsetSecretError                   a variable that holds no secret
-    │   ├── CredentialHeaderError              a header that is never kept
-    │   ├── PackedBodyError                    a body nothing here unpacks
     │   └── LeakError                          a secret would still be in the file
     ├── PlayingError (AssertionError)          a session that is not the recorded one
     │   ├── MismatchError                      the n-th request is another one
     │   ├── ExtraRequestError                  more requests than interactions
     │   └── NotAllPlayedError                  fewer requests than interactions
-    ├── RecordingError                         a session that cannot be recorded
-    │   ├── CassetteExistsError                a recorded file is not written over
-    │   ├── AppendedNameError                  a name of which no file grows
-    │   └── NothingRecordedError               no request was seen
+    ├── RecordingError (ValueError)            a session that cannot be recorded
     ├── OpenCassetteError                      a second cassette of one process
     ├── DeliveryError (ValueError)             a body cannot be cut like that
     ├── ManifestError (ValueError)             a folder that its manifest does not tell
     │   ├── NoManifestError                    there is none
-    │   ├── InvalidManifestError               another shape, or an entry twice
-    │   ├── EmptyManifestError                 no cassette in it
-    │   ├── UnlistedFileError                  a file without an entry
-    │   ├── MissingCassetteError               an entry without a file
     │   └── ChangedFileError                   a file with another hash
     └── MissingWireExtraError (ImportError)    what the extra ``wire`` brings
 
-Messages name file and interaction, counted from 1. They never quote a body: it may hold
-what must not be shown.
+Messages name file and interaction, counted from 1, and say what to do. They
+never quote a body: it may hold what must not be shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Final, TypeAlias
 
 from compat.wire.json_trees import JsonDifference
@@ -68,113 +52,20 @@ class CassetteError(WireError, ValueError):
         super().__init__(f"{file}{where}: {problem}")
 
 
-class NoCassetteError(CassetteError):
-    """There is no such file."""
-
-    def __init__(self, file: str) -> None:
-        super().__init__(file, "there is no such cassette: record it first")
+def no_interaction(file: str) -> CassetteError:
+    """Return the error for a cassette that would show nothing."""
+    return CassetteError(file, "it holds no interaction: record it again")
 
 
-class NotACassetteError(CassetteError):
-    """The file is not YAML or JSON, or not of vcrpy's version 1."""
-
-    def __init__(self, file: str, problem: str) -> None:
-        super().__init__(
-            file, f"{problem}: record it in vcrpy's format, version 1 (YAML or JSON)"
-        )
-
-
-class EmptyCassetteError(CassetteError):
-    """There is no interaction, so that playing it would show nothing."""
-
-    def __init__(self, file: str) -> None:
-        super().__init__(file, "it holds no interaction: record it again")
-
-
-class UnknownKeyError(CassetteError):
-    """A key that reading would drop without a word."""
-
-    def __init__(
-        self, file: str, where: str, keys: Iterable[str], interaction: int | None = None
-    ) -> None:
-        self.keys = tuple(sorted(keys))
-        named = ", ".join(map(repr, self.keys))
-        super().__init__(
-            file,
-            f"{where} has {named}, which is not read: remove it, or extend the reader",
-            interaction,
-        )
-
-
-class InteractionError(CassetteError):
-    """A part of an interaction is missing or has another shape."""
-
-    def __init__(self, file: str, problem: str, interaction: int) -> None:
-        super().__init__(file, f"{problem}: repair the interaction", interaction)
-
-
-class EncodedBodyError(CassetteError):
-    """A body that its header calls compressed cannot be decompressed here."""
-
-    def __init__(self, file: str, encoding: str, interaction: int) -> None:
-        self.encoding = encoding
-        super().__init__(
-            file,
-            f"the body is not what content-encoding {encoding!r} says,"
-            " or nothing here decodes it: record it decoded",
-            interaction,
-        )
+def not_a_cassette(file: str, problem: str) -> CassetteError:
+    """Return the error for what is not YAML or JSON, or not of vcrpy's version 1."""
+    return CassetteError(
+        file, f"{problem}: record it in vcrpy's format, version 1 (YAML or JSON)"
+    )
 
 
 class ScrubbingError(WireError, ValueError):
     """A cassette that is not written, because it would tell what it must not."""
-
-
-class ShortSecretError(ScrubbingError):
-    """A secret of so few characters stands in other texts by chance.
-
-    ``index`` counts the given secrets, longest first, from 0. The value is not shown.
-    """
-
-    def __init__(self, index: int, length: int, shortest: int) -> None:
-        self.index = index
-        super().__init__(
-            f"a secret this short (length {length}) turns up in other texts by chance:"
-            f" give one of at least {shortest}, or leave it out"
-        )
-
-
-class UnsetSecretError(ScrubbingError):
-    """A variable that is to hold a secret, and holds nothing."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        super().__init__(
-            f"the variable {name} is not set, so its value cannot be taken out: set it,"
-            " or leave it out"
-        )
-
-
-class CredentialHeaderError(ScrubbingError):
-    """Headers that hold credentials are never kept, whoever asks."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self.names = tuple(sorted(names))
-        super().__init__(
-            f"{', '.join(self.names)} may hold credentials and is never kept:"
-            " take it out of keep_headers"
-        )
-
-
-class PackedBodyError(ScrubbingError):
-    """A body that nothing here unpacks, so that nobody knows what it holds."""
-
-    def __init__(self, encoding: str) -> None:
-        self.encoding = encoding
-        super().__init__(
-            f"a body with content-encoding {encoding!r} cannot be looked into:"
-            " have the client ask for gzip with the header accept-encoding"
-        )
 
 
 class LeakError(ScrubbingError):
@@ -246,39 +137,24 @@ class NotAllPlayedError(PlayingError):
         )
 
 
-class RecordingError(WireError):
+class RecordingError(WireError, ValueError):
     """A session that cannot be recorded."""
 
 
-class CassetteExistsError(RecordingError):
-    """A file that was recorded before is not written over by accident."""
-
-    def __init__(self, file: str) -> None:
-        self.file = file
-        super().__init__(
-            f"{file} is there already: give overwrite=True to record it again"
+def check_absent(path: Path, *, overwrite: bool) -> None:
+    """Refuse to write over a file that was recorded before; raises RecordingError."""
+    if path.exists() and not overwrite:
+        raise RecordingError(
+            f"{path.name} is there already: give overwrite=True to record it again"
         )
 
 
-class AppendedNameError(RecordingError, ValueError):
-    """JSON ends with a bracket, so that nothing can be written behind it."""
-
-    def __init__(self, file: str) -> None:
-        self.file = file
-        super().__init__(
-            f"{file!r} cannot grow while it is recorded: give a name that ends in .yaml"
-        )
-
-
-class NothingRecordedError(RecordingError):
-    """No request was seen, so there is nothing to write."""
-
-    def __init__(self, file: str) -> None:
-        self.file = file
-        super().__init__(
-            f"{file} was not written, since no request was recorded: make one, through"
-            " a client that vcrpy knows (httpx2, httpx, requests, aiohttp, urllib3)"
-        )
+def nothing_recorded(file: str) -> RecordingError:
+    """Return the error for a file that would have no exchange."""
+    return RecordingError(
+        f"{file} was not written, since no request was recorded: make one, through"
+        " a client that vcrpy knows (httpx2, httpx, requests, aiohttp, urllib3)"
+    )
 
 
 class OpenCassetteError(WireError):
@@ -312,42 +188,6 @@ class NoManifestError(ManifestError):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"there is no {name}: write one, with an entry for each cassette"
-        )
-
-
-class InvalidManifestError(ManifestError):
-    """The manifest is not TOML or has another shape."""
-
-    def __init__(self, name: str, problem: str) -> None:
-        super().__init__(f"{name}: {problem}: see docs/cassettes.md for its entries")
-
-
-class EmptyManifestError(ManifestError):
-    """No entry, so that checking would show nothing."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} has no entry: record a cassette")
-
-
-class UnlistedFileError(ManifestError):
-    """Files that no entry names."""
-
-    def __init__(self, name: str, files: Iterable[str]) -> None:
-        self.files = tuple(sorted(files))
-        super().__init__(
-            f"{name} has no entry for {', '.join(self.files)}: add one, or remove the"
-            " file"
-        )
-
-
-class MissingCassetteError(ManifestError):
-    """Entries whose file is not there."""
-
-    def __init__(self, name: str, files: Iterable[str]) -> None:
-        self.files = tuple(sorted(files))
-        super().__init__(
-            f"{name} names {', '.join(self.files)}, which is not there: record it, or"
-            " remove the entry"
         )
 
 

@@ -20,12 +20,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from compat.wire.cassette_files import parsed
 from compat.wire.errors import (
     ChangedFileError,
-    EmptyManifestError,
-    InvalidManifestError,
     LeakError,
-    MissingCassetteError,
+    ManifestError,
     NoManifestError,
-    UnlistedFileError,
 )
 from compat.wire.exchanges import Exchange
 from compat.wire.scrubbing import RULES, RULES_VERSION, Scrubber
@@ -83,7 +80,7 @@ class Manifest(BaseModel):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return what the manifest says; raises NoManifestError, InvalidManifestError."""
+    """Return what the manifest says; raises a ManifestError."""
     try:
         text = (folder / NAME).read_text("utf-8")
     except FileNotFoundError as error:
@@ -91,25 +88,24 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         manifest = Manifest.model_validate(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
-        raise InvalidManifestError(NAME, _problem(error)) from error
+        raise _invalid(_problem(error)) from error
     twice = [
         file for file, n in Counter(e.file for e in manifest.cassette).items() if n > 1
     ]
     if twice:
-        raise InvalidManifestError(NAME, f"two entries for {', '.join(twice)}")
+        raise _invalid(f"two entries for {', '.join(twice)}")
     return manifest
 
 
 def check(folder: Path) -> Manifest:
     """Check that the manifest tells the folder, and return it.
 
-    Raises EmptyManifestError, UnlistedFileError, MissingFileError, ChangedFileError, a
-    CassetteError for a file that cannot be played, and LeakError for one that holds
-    what scrubbing would take out.
+    Raises a ManifestError, a CassetteError for a file that cannot be played, and
+    LeakError for one that holds what scrubbing would take out.
     """
     manifest = read_manifest(folder)
     if not manifest.cassette:
-        raise EmptyManifestError(NAME)
+        raise ManifestError(f"{NAME} has no entry: record a cassette")
     _check_names(folder, manifest)
     for entry in manifest.cassette:
         _check_file(folder, entry)
@@ -128,11 +124,16 @@ def files_of(folder: Path) -> set[str]:
 def _check_names(folder: Path, manifest: Manifest) -> None:
     listed, present = {entry.file for entry in manifest.cassette}, files_of(folder)
     of_others = {each for each in present if each.partition("/")[0] in manifest.other}
-    if present - of_others - listed:
-        raise UnlistedFileError(NAME, present - of_others - listed)
+    if unlisted := ", ".join(sorted(present - of_others - listed)):
+        raise ManifestError(
+            f"{NAME} has no entry for {unlisted}: add one, or remove the file"
+        )
     empty = set(manifest.other) - {each.partition("/")[0] for each in of_others}
-    if (listed - present) | empty:
-        raise MissingCassetteError(NAME, (listed - present) | empty)
+    if missing := ", ".join(sorted((listed - present) | empty)):
+        raise ManifestError(
+            f"{NAME} names {missing}, which is not there: record it, or remove the"
+            " entry"
+        )
 
 
 def _check_file(folder: Path, entry: ManifestEntry) -> None:
@@ -181,6 +182,10 @@ def hash_of(path: Path) -> str:
 def _toml(value: object) -> str:
     # What TOML and JSON write alike: texts, whole numbers, arrays of these.
     return json.dumps(value)
+
+
+def _invalid(problem: str) -> ManifestError:
+    return ManifestError(f"{NAME}: {problem}: see docs/cassettes.md for its entries")
 
 
 def _problem(error: tomllib.TOMLDecodeError | ValidationError) -> str:

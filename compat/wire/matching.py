@@ -19,11 +19,11 @@ from typing import Final
 from compat.wire.canonical import Canonical, canonical_request
 from compat.wire.cassette_files import read_cassette
 from compat.wire.errors import (
-    EmptyCassetteError,
     ExtraRequestError,
     MismatchError,
     NotAllPlayedError,
     PlayingError,
+    no_interaction,
 )
 from compat.wire.exchanges import Exchange, Request, Response, first
 from compat.wire.json_trees import JsonDifference, first_difference
@@ -132,10 +132,10 @@ def recording_of(path: Path, scrubber: Scrubber | None = None) -> Recording:
 def ready(
     file: str, exchanges: Iterable[Exchange], scrubber: Scrubber | None = None
 ) -> Recording:
-    """Make exchanges ready to be played; raises EmptyCassetteError without any."""
+    """Make exchanges ready to be played; raises CassetteError without any."""
     given = tuple(exchanges)
     if not given:
-        raise EmptyCassetteError(file)
+        raise no_interaction(file)
     rules = scrubber or Scrubber()
     forms = tuple(_without_credentials(each.request, rules) for each in given)
     responses = tuple(playable(each.response) for each in given)

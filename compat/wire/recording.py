@@ -23,12 +23,11 @@ from typing import Final
 from compat.wire.cassette_files import read_cassette
 from compat.wire.client import Client, check_playable, play
 from compat.wire.errors import (
-    CassetteExistsError,
     NoManifestError,
-    NothingRecordedError,
     ScrubbingError,
-    UnsetSecretError,
     WireError,
+    check_absent,
+    nothing_recorded,
 )
 from compat.wire.exchanges import Exchange
 from compat.wire.manifest import (
@@ -84,15 +83,14 @@ class Recorded:
 def record(source: Path, path: Path, *, day: date, overwrite: bool = False) -> Recorded:
     """Record a scenario file as a cassette, and enter it in the manifest beside it.
 
-    Raises ScenarioError, CassetteNameError, InvalidManifestError, CassetteExistsError,
+    Raises ScenarioError, CassetteNameError, ManifestError, RecordingError,
     NotPlayableError, NothingToPlayError, MissingClientError, and what the server and
     the cassette raise. Nothing is written then.
     """
     scenario = load_scenario(source)
     if path.suffix not in FORMATS or path.name.startswith("."):
         raise CassetteNameError(path.name)
-    if path.exists() and not overwrite:
-        raise CassetteExistsError(path.name)
+    check_absent(path, overwrite=overwrite)
     manifest = _manifest(path.parent)
     scrubber = Scrubber([KEY])
     outcomes, exchanges = recorded(scenario, scrubber)
@@ -204,7 +202,7 @@ class ProxyRecorder:
     def end(self) -> None:
         """Write what still waits for an exchange that never ended.
 
-        Raises NothingRecordedError if no request came at all.
+        Raises RecordingError if no request came at all.
         """
         for number in sorted(self._waiting):
             for missing in range(self._next, number):
@@ -212,7 +210,7 @@ class ProxyRecorder:
             self._take(self._waiting.pop(number))
             self._next = number + 1
         if not self.cassette.written and not self.lost:
-            raise NothingRecordedError(self.cassette.path.name)
+            raise nothing_recorded(self.cassette.path.name)
 
     def _take(self, each: PassedExchange | FailedExchange) -> None:
         if isinstance(each, FailedExchange):
@@ -229,11 +227,14 @@ class ProxyRecorder:
 
 
 def secrets_named(names: Iterable[str], environment: Mapping[str, str]) -> list[str]:
-    """Return the values of variables; raises UnsetSecretError for one without any."""
+    """Return the values of variables; raises ScrubbingError for one without any."""
     found: list[str] = []
     for name in names:
         value = environment.get(name, "")
         if not value:
-            raise UnsetSecretError(name)
+            raise ScrubbingError(
+                f"the variable {name} is not set, so its value cannot be taken out:"
+                " set it, or leave it out"
+            )
         found.append(value)
     return found

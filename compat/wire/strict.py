@@ -18,7 +18,7 @@ from typing import Any, Final, NoReturn, Protocol
 
 from compat.wire.cassette_files import exchange_of, request_of
 from compat.wire.cassette_text import Anything, library
-from compat.wire.errors import CassetteExistsError, OpenCassetteError, PlayingError
+from compat.wire.errors import OpenCassetteError, PlayingError, check_absent
 from compat.wire.exchanges import Exchange, Request
 from compat.wire.matching import Recording, hides, recording_of
 from compat.wire.scrubbing import Scrubber
@@ -139,13 +139,13 @@ def strict_cassette(
     NotAllPlayedError. On leaving they come out also if a client or a test caught them.
 
     With ``record`` it is recorded instead, then scrubbed, and written on leaving unless
-    an error is on its way out. Raises CassetteExistsError for a file that is there, if
-    not ``overwrite`` is given, NothingRecordedError, and a ScrubbingError if a secret
+    an error is on its way out. Raises RecordingError for a file that is there, if not
+    ``overwrite`` is given, or without a request, and a ScrubbingError if a secret
     would be in the file. ``scrubber`` knows the secrets in use; give the same to both.
     """
     rules = scrubber or Scrubber()
-    if record and path.exists() and not overwrite:
-        raise CassetteExistsError(path.name)
+    if record:
+        check_absent(path, overwrite=overwrite)
     opened = _recorded(path, rules) if record else _played(path, rules)
     with opened as session:
         yield session

@@ -16,10 +16,10 @@ from typing import Any, Final
 from compat.wire.cassette_files import VERSION, parsed
 from compat.wire.cassette_text import Anything, library, loaded
 from compat.wire.errors import (
-    AppendedNameError,
-    CassetteExistsError,
     LeakError,
-    NothingRecordedError,
+    RecordingError,
+    check_absent,
+    nothing_recorded,
 )
 from compat.wire.exchanges import Exchange, Headers
 from compat.wire.scrubbing import Scrubber, credentials_of
@@ -37,11 +37,11 @@ def write_cassette(
 ) -> None:
     """Scrub the exchanges and write them; YAML, or JSON if the name ends so.
 
-    Raises NothingRecordedError, and LeakError if a secret is left; nothing is written
+    Raises RecordingError, and LeakError if a secret is left; nothing is written
     then. The folder is made if it is not there.
     """
     if not exchanges:
-        raise NothingRecordedError(path.name)
+        raise nothing_recorded(path.name)
     data = scrubbed_file(path.name, exchanges, scrubber)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -82,12 +82,14 @@ class AppendedCassette:
     ) -> None:
         """Make no file yet.
 
-        Raises AppendedNameError, CassetteExistsError and ShortSecretError.
+        Raises RecordingError and ScrubbingError.
         """
         if path.suffix not in _APPENDED:
-            raise AppendedNameError(path.name)
-        if path.exists() and not overwrite:
-            raise CassetteExistsError(path.name)
+            raise RecordingError(
+                f"{path.name!r} cannot grow while it is recorded:"
+                " give a name that ends in .yaml"
+            )
+        check_absent(path, overwrite=overwrite)
         self.path = path
         self.written = 0
         self._fields = tuple(fields)

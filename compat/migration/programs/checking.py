@@ -22,8 +22,10 @@ from compat.migration.options import EVERYWHERE
 from compat.migration.pairs import PlayError
 from compat.migration.programs.commands import ProgramCommand
 from compat.migration.programs.runner import (
+    STRICT,
     FoundProgram,
     ProgramRunner,
+    SpokenInterfaces,
     all_tools,
     anew,
     beside,
@@ -36,7 +38,6 @@ from compat.verdicts.migration import Migration
 from compat.verdicts.relations import DEFAULT_RELATION
 from compat.wire.errors import MissingWireExtraError
 from compat.wire.interfaces.counterparts import BETWEEN_VENDORS, lacking, reason_for
-from compat.wire.interfaces.request import VendorRequest
 from refengine.testing.subject_worlds.words import Words
 
 LONGEST: Final = 80
@@ -152,27 +153,6 @@ def _texts(found: Sequence[FoundProgram]) -> tuple[str, ...]:
 
 OWN: Final = Mask("requests", "[*].options.own")
 """Where settings stand that only the interface of a side has."""
-STRICT: Final = "strict"
-"""What tools say, and not a whole request."""
-
-
-@dataclass(slots=True)
-class SpokenInterfaces:
-    """Which interfaces a side speaks, its settings, and what of theirs no other has."""
-
-    names: dict[str, None] = field(default_factory=dict[str, None])
-    settings: dict[str, None] = field(default_factory=dict[str, None])
-    own: dict[str, None] = field(default_factory=dict[str, None])
-
-    def hear(self, request: VendorRequest) -> None:
-        """Take in a request."""
-        self.names.setdefault(request.interface)
-        for name in request.settings:
-            self.settings.setdefault(name)
-        for name in request.own:
-            self.own.setdefault(name)
-        if any(each.strict for each in request.tools):
-            self.settings.setdefault(STRICT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from compat.migration.check import NEVER_ASKED
 from compat.migration.pairs import Pair, PlainSide, PlayError, SideRunner
-from compat.migration.programs.checking import SpokenInterfaces
 from compat.migration.programs.commands import ProgramCommand
 from compat.migration.programs.process import ProgramFault
 from compat.migration.programs.side import ProgramPlayed, ProgramSide
@@ -29,6 +28,29 @@ from refengine.testing.subject_worlds.declared import DeclaredTool
 
 ASKED: Final = "request to the model"
 """What stands among the hooks of a program: it has no other one that is seen."""
+
+
+STRICT: Final = "strict"
+"""What tools say, and not a whole request."""
+
+
+@dataclass(slots=True)
+class SpokenInterfaces:
+    """Which interfaces a side speaks, its settings, and what of theirs no other has."""
+
+    names: dict[str, None] = field(default_factory=dict[str, None])
+    settings: dict[str, None] = field(default_factory=dict[str, None])
+    own: dict[str, None] = field(default_factory=dict[str, None])
+
+    def hear(self, request: VendorRequest) -> None:
+        """Take in a request."""
+        self.names.setdefault(request.interface)
+        for name in request.settings:
+            self.settings.setdefault(name)
+        for name in request.own:
+            self.own.setdefault(name)
+        if any(each.strict for each in request.tools):
+            self.settings.setdefault(STRICT)
 
 
 class ProgramRunner(PlainSide):

@@ -1,7 +1,8 @@
-"""A side in another language as the judge plays it: its driver, its sessions.
+"""Sides in another language as the judge plays them: their drivers, their sessions.
 
 The world is played here, and the driver owns the agent loop with the subject in it
 (``compat.drivers.subjects``). One that ends, hangs or talks nonsense is started anew.
+``check_remote`` judges several new sides against one old side.
 """
 
 from __future__ import annotations
@@ -10,25 +11,36 @@ import weakref
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from compat.drivers.connection import Command, KeptDriver
 from compat.drivers.flow.subjects import FlowSubjectEngine
 from compat.drivers.subjects import (
     SubjectEngine,
+    SubjectMistakeError,
     SubjectWatch,
 )
+from compat.migration.corpus import Corpus
+from compat.migration.judge import MigrationJudge, Terms
+from compat.migration.options import EVERYWHERE
 from compat.migration.pairs import PlainSide, PlayError, SideRunner
 from compat.migration.refs import SubjectRef, located
-from compat.migration.remote.languages import ReadSubject
+from compat.migration.remote.languages import (
+    Programs,
+    ReadSubject,
+    programs,
+    read_subject,
+)
+from compat.migration.remote.worlds import fitted, flow_fitted
 from compat.migration.reproducer import SideFiles
 from compat.migration.session_copy import HOME, TEMPORARY, session_copy
 from compat.migration.subject_process import Label, environment
 from compat.migration.subject_runner import SEEDS, CheckOptions
 from compat.process import ChildDiedError, ChildError, ChildHungError
-from compat.verdicts.migration import Exercise, FailedSide
+from compat.verdicts.migration import Exercise, FailedSide, Migration
+from compat.verdicts.migration import Side as SideName
 from refengine.agent import ChatModelAgentConfig
 from refengine.testing.clock import Loops
 from refengine.testing.scenario import Scenario
@@ -197,3 +209,119 @@ def _runner(player: SideRunner) -> RemoteRunner:
     if not isinstance(player, RemoteRunner):
         raise TypeError(player)
     return player
+
+
+JudgedSides: TypeAlias = "tuple[Migration, Mapping[SideName, SideFiles]]"
+
+
+def check_remote(
+    old: SubjectRef,
+    news: Mapping[str, tuple[SubjectRef, Terms]],
+    corpus: Corpus,
+    how: CheckOptions,
+    *,
+    explain: bool,
+) -> dict[str, JudgedSides]:
+    """Judge several new sides against one old side, each behind a driver of its own.
+
+    Worlds are those that the engines of both sides can be asked for.
+    """
+    sides = _Sides.read([old, *(ref for ref, _ in news.values())], how)
+    try:
+        with (
+            closing(sides.runner(old, "old")) as runner,
+            closing(_Judges(runner, corpus, how)) as judges,
+        ):
+            return {
+                name: _judged(sides, judges, ref, terms, explain=explain)
+                for name, (ref, terms) in news.items()
+            }
+    except PlayError as error:
+        return {name: _faulty(error, terms) for name, (_, terms) in news.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """All sides of a check, read, and the drivers that they have together."""
+
+    read_sides: Mapping[SubjectRef, ReadSubject | SubjectMistakeError]
+    programs: Programs
+    how: CheckOptions
+
+    @classmethod
+    def read(cls, refs: list[SubjectRef], how: CheckOptions) -> _Sides:
+        found: dict[SubjectRef, ReadSubject | SubjectMistakeError] = {}
+        for ref in refs:
+            try:
+                found[ref] = read_subject(ref)
+            except SubjectMistakeError as error:
+                found[ref] = error
+        good = [each for each in found.values() if isinstance(each, ReadSubject)]
+        return cls(found, programs(refs[0].language, good), how)
+
+    def runner(self, ref: SubjectRef, label: Label) -> RemoteRunner:
+        """Return a side that can be played; raises PlayError."""
+        try:
+            subject = self.read_sides[ref]
+            if isinstance(subject, SubjectMistakeError):
+                raise subject
+            commands = self.programs(subject)
+            return RemoteRunner(ref, label, self.how, subject, commands)
+        except SubjectMistakeError as error:
+            text = f"{label} {error}"
+            failed = FailedSide(label, error.kind, text, usage=True)
+            raise PlayError(failed) from error
+
+
+class _Judges:
+    """Judges of one old side, which plays once for all new sides of like engines.
+
+    Another engine may have other worlds, and the old side plays those for it.
+    """
+
+    def __init__(self, old: RemoteRunner, corpus: Corpus, how: CheckOptions) -> None:
+        self.old = old
+        self._corpus = corpus
+        self._progress = how.progress
+        self._judges: dict[str, MigrationJudge[RemoteRunner]] = {}
+
+    def of(self, new: RemoteRunner) -> MigrationJudge[RemoteRunner]:
+        """Return the judge that has the worlds of both sides' engines."""
+        engine = new.subject.engine
+        if engine not in self._judges:
+            fit = _fitted(self._corpus, self.old, new)
+            judge = MigrationJudge(self.old, fit, anew, self._progress)
+            self._judges[engine] = judge
+        return self._judges[engine]
+
+    def close(self) -> None:
+        """End what judges started."""
+        for each in self._judges.values():
+            each.close()
+
+
+def _judged(
+    sides: _Sides,
+    judges: _Judges,
+    ref: SubjectRef,
+    terms: Terms,
+    *,
+    explain: bool,
+) -> JudgedSides:
+    terms = replace(terms, everywhere=sides.how.domain == EVERYWHERE)
+    try:
+        with closing(sides.runner(ref, "new")) as new:
+            verdict = judges.of(new).judge(new, terms, explain=explain)
+            return verdict, {"old": judges.old.files, "new": new.files}
+    except PlayError as error:
+        return _faulty(error, terms)
+
+
+def _fitted(corpus: Corpus, old: RemoteRunner, new: RemoteRunner) -> Corpus:
+    if isinstance(old.engine, FlowSubjectEngine):
+        return flow_fitted(corpus)
+    return fitted(corpus, old.engine.capabilities & new.engine.capabilities)
+
+
+def _faulty(error: PlayError, terms: Terms) -> JudgedSides:
+    return Migration(terms.required, 0, "", fault=error.fault), {}

@@ -15,8 +15,6 @@ from compat.wire.interfaces.recorded import (
 )
 from compat.wire.interfaces.request import (
     SAID,
-    THOUGHTS,
-    USUAL,
     SentBody,
     Tree,
     VendorRequest,
@@ -28,14 +26,14 @@ from compat.wire.interfaces.request import (
     object_in,
     object_of,
     rest_of,
-    settled,
+    settings_of,
     spoken,
     thought_of,
-    without_thoughts,
+    vendor_request,
 )
 from compat.wire.server.refusals import ApiError, missing
 from compat.wire.server.sessions import ScriptedAnswer
-from compat.wire.server.shapes import FINISH, PIECE, encoded, tokens
+from compat.wire.server.shapes import FINISH, PIECE, event, tokens
 from refengine.messages import Json, Message, ToolCall, ToolCallChunk
 from refengine.testing.json_values import is_list, is_mapping
 
@@ -70,9 +68,7 @@ _TAKEN: Final = frozenset(
 def anthropic_request(body: Tree) -> VendorRequest:
     """Read the body of a request."""
     choice = object_of(body, "tool_choice")
-    settings: dict[str, Json] = {
-        name: body.get(key) for key, name in SETTINGS.items() if key in body
-    }
+    settings = settings_of(body, SETTINGS)
     settings["tool_choice"] = CHOICES.get(str(choice.get("type")))
     if choice.get("type") == "tool":
         settings["tool_choice"] = {"name": choice.get("name")}
@@ -90,16 +86,9 @@ def anthropic_request(body: Tree) -> VendorRequest:
     system = body.get("system")
     first = [spoken("system", system, TEXTS)] if system else []
     said = [each for tree in listed(body, "messages") for each in _messages(tree)]
-    messages, thoughts = without_thoughts((*first, *said), _is_thought)
-    if thoughts:
-        own[THOUGHTS] = thoughts
-    return VendorRequest(
-        ANTHROPIC,
-        messages,
-        tuple(map(_tool, listed(body, "tools"))),
-        settled(settings, USUAL),
-        own,
-    )
+    tools = map(_tool, listed(body, "tools"))
+    asked = (*first, *said), tools
+    return vendor_request(ANTHROPIC, asked, settings, own, _is_thought)
 
 
 def _messages(tree: Tree) -> Iterator[Message]:
@@ -277,9 +266,7 @@ class AnthropicAnswer:
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the events of the stream."""
-        for event in self._events():
-            kind = str(event["type"])
-            yield b"event: " + kind.encode() + b"\ndata: " + encoded(event) + b"\n\n"
+        yield from (event(each, each["type"]) for each in self._events())
 
     def _events(self) -> Iterator[dict[str, Any]]:
         yield {"type": "message_start", "message": self._begun()}

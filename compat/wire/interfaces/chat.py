@@ -16,6 +16,7 @@ from compat.wire.interfaces.request import (
     called,
     listed,
     rest_of,
+    settings_of,
     settled,
     spoken,
 )
@@ -54,9 +55,7 @@ _SAID: Final = ("role", "content", "tool_calls", "tool_call_id", "name")
 
 def chat_request(body: Tree) -> VendorRequest:
     """Read the body of a request for a chat completion."""
-    settings: dict[str, Json] = {
-        name: body.get(key) for key, name in SETTINGS.items() if key in body
-    }
+    settings = settings_of(body, SETTINGS)
     if isinstance(settings.get("stop"), str):
         settings["stop"] = [settings["stop"]]
     settings["tool_choice"] = _choice(body.get("tool_choice"))

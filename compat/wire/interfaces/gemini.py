@@ -29,6 +29,7 @@ from compat.wire.interfaces.request import (
     object_in,
     object_of,
     rest_of,
+    settings_of,
     settled,
     spoken,
     thought_of,
@@ -76,9 +77,7 @@ def gemini_request(body: Tree, path: str) -> VendorRequest:
     """Read the body of a request; the model, and whether to stream, is in the path."""
     body = _camel(body)
     given = object_of(body, "generationConfig")
-    settings: dict[str, Json] = {
-        name: given.get(key) for key, name in SETTINGS.items() if key in given
-    }
+    settings = settings_of(given, SETTINGS)
     settings["model"] = path.rpartition("/")[2].partition(":")[0]
     settings["stream"] = path.endswith(STREAMED)
     settings["response_format"] = _format(given)

@@ -286,6 +286,26 @@ def _is_one(last: Message, message: Message) -> bool:
     return only_calls or only_parts or not says
 
 
+def settings_of(tree: Tree, names: Mapping[str, str]) -> dict[str, Json]:
+    """Return what a request says of these settings, by our names."""
+    return {ours: tree.get(key) for key, ours in names.items() if key in tree}
+
+
+def vendor_request(
+    interface: str,
+    asked: tuple[Iterable[Message], Iterable[VendorTool]],
+    settings: Mapping[str, Json],
+    own: dict[str, Json],
+    is_thought: Callable[[Tree], bool],
+) -> VendorRequest:
+    """Return a request of messages, out of which thoughts are taken, and tools."""
+    messages, thoughts = without_thoughts(asked[0], is_thought)
+    if thoughts:
+        own[THOUGHTS] = thoughts
+    made = settled(settings, USUAL)
+    return VendorRequest(interface, messages, tuple(asked[1]), made, own)
+
+
 def check_results(messages: Sequence[Message]) -> None:
     """Refuse calls without a result and results without a call; raises ApiError."""
     waiting: dict[str, None] = {}

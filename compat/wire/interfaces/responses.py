@@ -19,8 +19,6 @@ from compat.wire.interfaces.request import (
     PARTS,
     ROLES,
     SAID,
-    THOUGHTS,
-    USUAL,
     Tree,
     VendorRequest,
     VendorTool,
@@ -30,9 +28,9 @@ from compat.wire.interfaces.request import (
     listed,
     object_of,
     rest_of,
-    settled,
+    settings_of,
     spoken,
-    without_thoughts,
+    vendor_request,
     words_of,
 )
 from refengine.messages import (
@@ -81,9 +79,7 @@ _TAKEN: Final = frozenset(
 def responses_request(body: Tree, kept: Mapping[str, Any]) -> VendorRequest:
     """Read the body of a request; ``kept`` has stored messages by their id."""
     text, reasoning = object_of(body, "text"), object_of(body, "reasoning")
-    settings: dict[str, Json] = {
-        name: body.get(key) for key, name in SETTINGS.items() if key in body
-    }
+    settings = settings_of(body, SETTINGS)
     settings["tool_choice"] = _choice(body.get("tool_choice"))
     settings["response_format"] = text.get("format")
     settings["verbosity"] = text.get("verbosity")
@@ -95,17 +91,10 @@ def responses_request(body: Tree, kept: Mapping[str, Any]) -> VendorRequest:
         own["not_stored"] = stored_id(body)
     said = body.get("instructions")
     system = [Message("system", said)] if isinstance(said, str) and said else []
-    messages, thoughts = without_thoughts(
-        (*system, *history_of(body, kept)), lambda part: part.get("type") == "reasoning"
-    )
-    if thoughts:
-        own[THOUGHTS] = thoughts
-    return VendorRequest(
-        RESPONSES,
-        messages,
-        tuple(map(_tool, listed(body, "tools"))),
-        settled(settings, USUAL),
-        own,
+    messages = (*system, *history_of(body, kept))
+    asked = messages, map(_tool, listed(body, "tools"))
+    return vendor_request(
+        RESPONSES, asked, settings, own, lambda part: part.get("type") == "reasoning"
     )
 
 

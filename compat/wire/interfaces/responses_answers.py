@@ -23,7 +23,7 @@ from compat.wire.interfaces.responses import (
 )
 from compat.wire.server.refusals import ApiError, missing
 from compat.wire.server.sessions import ScriptedAnswer
-from compat.wire.server.shapes import EPOCH, FINISH, PIECE, encoded, tokens
+from compat.wire.server.shapes import EPOCH, FINISH, PIECE, event, tokens
 from refengine.messages import Json, Message
 from refengine.testing.json_values import is_mapping
 
@@ -81,10 +81,8 @@ class ResponsesAnswer:
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the events of the stream."""
-        for number, event in enumerate(self._events()):
-            kind = str(event["type"])
-            data = encoded({**event, "sequence_number": number})
-            yield b"event: " + kind.encode() + b"\ndata: " + data + b"\n\n"
+        for number, each in enumerate(self._events()):
+            yield event({**each, "sequence_number": number}, each["type"])
 
     def _envelope(self, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
         used = sum(tokens(str(each)) for each in output)

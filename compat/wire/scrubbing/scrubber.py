@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
 
-from compat.wire.errors import PLACEHOLDER, CredentialHeaderError, PackedBodyError
+from compat.wire.errors import PLACEHOLDER, ScrubbingError
 from compat.wire.exchanges import (
     CUT,
     Exchange,
@@ -148,7 +148,11 @@ class Scrubber:
         self._trees = TreeScrubber(self._finder, names_of(fields))
         more = {name.lower() for name in keep_headers}
         if more & _CREDENTIALS:
-            raise CredentialHeaderError(more & _CREDENTIALS)
+            names = ", ".join(sorted(more & _CREDENTIALS))
+            raise ScrubbingError(
+                f"{names} may hold credentials and is never kept:"
+                " take it out of keep_headers"
+            )
         self._kept = KEPT | more
 
     def exchange(self, exchange: Exchange) -> Exchange:
@@ -203,13 +207,16 @@ class Scrubber:
         return segment if found == plain else quote(found, safe="")
 
     def body(self, headers: Headers, body: bytes) -> bytes:
-        """Return the body with placeholders, decoded; raises PackedBodyError."""
+        """Return the body with placeholders, decoded; raises ScrubbingError."""
         encoding = ", ".join(headers.get("content-encoding", ()))
         try:
             body = decoded(body, encoding)
         except NotDecodableError as error:
             if not is_text(body):
-                raise PackedBodyError(encoding) from error
+                raise ScrubbingError(
+                    f"a body with content-encoding {encoding!r} cannot be looked into:"
+                    " have the client ask for gzip with the header accept-encoding"
+                ) from error
         kind = first(headers, "content-type")
         return settled(lambda each: clean_body(each, kind, self._trees), body)
 

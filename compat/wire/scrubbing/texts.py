@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final, TypeAlias, TypeVar
 
-from compat.wire.errors import PLACEHOLDER, ShortSecretError
+from compat.wire.errors import PLACEHOLDER, ScrubbingError
 from compat.wire.exchanges import NotDecodableError, decoded, is_text, packing_of
 from compat.wire.scrubbing.shapes import Span, shape_spans
 
@@ -147,9 +147,11 @@ class Forms:
 
     def __init__(self, secrets: Iterable[str]) -> None:
         values = sorted(set(secrets), key=len, reverse=True)
-        for index, value in enumerate(values):
-            if len(value) < SHORTEST:
-                raise ShortSecretError(index, len(value), SHORTEST)
+        if values and len(values[-1]) < SHORTEST:
+            raise ScrubbingError(
+                f"a secret this short (length {len(values[-1])}) turns up in other"
+                f" texts by chance: give one of at least {SHORTEST}, or leave it out"
+            )
         hexed = [value.encode().hex() for value in values]
         self._plain = _any([*map(re.escape, values), *hexed], re.IGNORECASE)
         self._escaped = _any(map(_escaped, values), re.IGNORECASE)

@@ -10,19 +10,29 @@ import asyncio
 import socket
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import FrameType
 from typing import Final, Self, cast
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.requests import Request as Asked
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from compat.wire.errors import WireError
+from compat.wire.exchanges import Request, headers_of
+from compat.wire.server.refusals import TOO_LONG, ApiError
+from compat.wire.server.shapes import encoded
 
 HOST: Final = "127.0.0.1"
 GRACE: Final = 2
 """So many seconds a stream that nobody reads is waited for at the end."""
+
+
+LIMIT: Final = 64 * 1024 * 1024
+"""No request is longer than so many bytes."""
 
 
 class PortTakenError(WireError):
@@ -37,7 +47,7 @@ class PortTakenError(WireError):
 
 
 class _Protocol(H11Protocol):
-    """Lets the application close the connection: see ``app.EventStream``."""
+    """Lets the application close the connection: see ``EventStream``."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(cast("asyncio.Transport", transport))
@@ -182,3 +192,65 @@ class LoopbackServer(ABC):
         self._socket.close()
         if self._failure is not None:
             raise self._failure
+
+
+class EventStream(StreamingResponse):
+    """Sends each piece on its own, then the end, or closes the connection without one.
+
+    Without a piece there is no answer at all. ASGI has no word for closing, so the
+    protocol that the server runs puts the transport into the state of each request.
+    """
+
+    def __init__(
+        self, pieces: Sequence[bytes], headers: Mapping[str, str], *, cut: bool = False
+    ) -> None:
+        super().__init__(_each(pieces), headers=headers, media_type="text/event-stream")
+        self._pieces = pieces
+        self._cut = cut
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if not self._cut:
+            await super().__call__(scope, receive, send)
+            return
+        if self._pieces:
+            start = {"type": "http.response.start", "status": self.status_code}
+            await send({**start, "headers": self.raw_headers})
+        for piece in self._pieces:
+            body = {"type": "http.response.body", "body": piece, "more_body": True}
+            await send(body)
+        scope["state"]["transport"].close()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+
+async def _each(pieces: Sequence[bytes]) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
+
+
+async def body_of(request: Asked) -> bytes:
+    """Return the whole body; raises ApiError when it is longer than can be meant."""
+    found = bytearray()
+    async for piece in request.stream():
+        found += piece
+        if len(found) > LIMIT:
+            raise ApiError(f"The body is longer than {LIMIT} bytes.", kind=TOO_LONG)
+    return bytes(found)
+
+
+def request_of(asked: Asked, origin: str, body: bytes) -> Request:
+    """Return a request that came here as one that is sent to another origin."""
+    path = asked.scope["raw_path"].decode("ascii")
+    query = asked.scope["query_string"].decode("ascii")
+    url = f"{origin}{path}{'?' if query else ''}{query}"
+    return Request(asked.method, url, headers_of(asked.headers.items()), body)
+
+
+def error_of(
+    status: int, message: str, kind: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return an error in a shape that every vendor's client reads."""
+    error = {"message": message, "type": kind, "code": status}
+    body = encoded({"type": "error", "error": error})
+    return Response(body, status, headers, "application/json")

@@ -9,7 +9,7 @@ over the wire is told when an answer has ended, in the order in which requests c
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
@@ -24,10 +24,8 @@ from starlette.types import Receive, Scope, Send
 
 from compat.wire.errors import WireError
 from compat.wire.exchanges import CUT, Exchange, Request, Response, headers_of
-from compat.wire.server.app import body_of
-from compat.wire.server.loopback import LoopbackServer
+from compat.wire.server.loopback import LoopbackServer, body_of, error_of, request_of
 from compat.wire.server.refusals import ApiError
-from compat.wire.server.shapes import encoded
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _HOP: Final = frozenset(
@@ -131,7 +129,7 @@ class Passing:
         self._count += 1
         number = self._count
         try:
-            request = self._request(asked, await body_of(asked))
+            request = request_of(asked, self.target.origin, await body_of(asked))
         except ApiError as error:
             self.hear(FailedExchange(number, error.message))
             return _failed(413, error.message)
@@ -143,12 +141,6 @@ class Passing:
             )
             return Answer(status_code=400)  # which nobody reads
         return _Passed(self, number, request)
-
-    def _request(self, asked: Asked, body: bytes) -> Request:
-        path = asked.scope["raw_path"].decode("ascii")
-        query = asked.scope["query_string"].decode("ascii")
-        url = f"{self.target.origin}{path}{'?' if query else ''}{query}"
-        return Request(asked.method, url, headers_of(asked.headers.items()), body)
 
 
 class _Passed(Answer):
@@ -232,13 +224,7 @@ def _handed(request: Request) -> list[tuple[str, str]]:
 
 
 def _failed(status: int, text: str) -> Answer:
-    """Return an error in a shape that every vendor's client reads."""
-    message = f"refengine cassette proxy: {text}"
-    body: Mapping[str, object] = {
-        "type": "error",
-        "error": {"message": message, "type": "api_error", "code": status},
-    }
-    return Answer(encoded(body), status, media_type="application/json")
+    return error_of(status, f"refengine cassette proxy: {text}", "api_error")
 
 
 class PassingServer(LoopbackServer):

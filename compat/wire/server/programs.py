@@ -23,8 +23,7 @@ from starlette.routing import Route
 
 from compat.wire.interfaces.request import SentBody, VendorRequest
 from compat.wire.interfaces.spoken import Interface, interface_at
-from compat.wire.server.app import EventStream, body_of
-from compat.wire.server.loopback import HOST, LoopbackServer
+from compat.wire.server.loopback import HOST, EventStream, LoopbackServer, body_of
 from compat.wire.server.network import OwnNetwork
 from compat.wire.server.refusals import NOT_FOUND, ApiError
 from compat.wire.server.requests import parsed

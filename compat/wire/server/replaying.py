@@ -20,13 +20,11 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from compat.wire.errors import PlayingError
-from compat.wire.exchanges import Request, Response, first, headers_of, pairs_of
+from compat.wire.exchanges import Request, Response, first, pairs_of
 from compat.wire.matching import Recording
-from compat.wire.server.app import body_of
-from compat.wire.server.loopback import LoopbackServer
+from compat.wire.server.loopback import LoopbackServer, body_of, error_of, request_of
 from compat.wire.server.passing import METHODS
 from compat.wire.server.refusals import ApiError
-from compat.wire.server.shapes import encoded
 
 _BELOW: Final = re.compile(
     r"/(chat/completions|responses(/.*)?|models/[^/]+:\w+|messages(/\w+)?)$"
@@ -100,10 +98,7 @@ class ReplayServer(LoopbackServer):
         """Return a request as it would have been sent to the vendor of its turn."""
         at = min(self.played, len(self.recording) - 1)
         there = urlsplit(self.recording.exchanges[at].request.url)
-        path = asked.scope["raw_path"].decode("ascii")
-        query = asked.scope["query_string"].decode("ascii")
-        url = f"{there.scheme}://{there.netloc}{path}{'?' if query else ''}{query}"
-        return Request(asked.method, url, headers_of(asked.headers.items()), body)
+        return request_of(asked, f"{there.scheme}://{there.netloc}", body)
 
     def _application(self) -> Starlette:
         return Starlette(
@@ -151,8 +146,4 @@ def _pieces(response: Response) -> Sequence[bytes]:
 
 
 def _refused(text: str) -> Answer:
-    """Return an error that no client asks again after, in a shape all can read."""
-    error = {"message": text, "type": "invalid_request_error", "code": 400}
-    body = {"type": "error", "error": error}
-    headers = {"x-should-retry": "false"}
-    return Answer(encoded(body), 400, headers, "application/json")
+    return error_of(400, text, "invalid_request_error", {"x-should-retry": "false"})

@@ -233,9 +233,10 @@ def encoded(body: object) -> bytes:
     return _LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
 
 
-def event(body: object) -> bytes:
-    """Return one event of a stream."""
-    return b"data: " + encoded(body) + b"\n\n"
+def event(body: object, kind: object = None) -> bytes:
+    """Return one event of a stream, named if it is of a kind."""
+    named = b"" if kind is None else f"event: {kind}\n".encode()
+    return named + b"data: " + encoded(body) + b"\n\n"
 
 
 def models(names: Sequence[str]) -> dict[str, Json]:
