@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
-from refengine.chain import Pipeline
+from refengine.chain import KeptCalls, Pipeline
 from refengine.compiled import Binder, CompiledAgent
 from refengine.context import Context, lay_over
 from refengine.errors import (
@@ -256,7 +256,7 @@ def compile_agent(
     if profile.after_hooks == "reversed":
         after_agent.reverse()
     keeper = config.checkpoints
-    kept = keeper is not None or config.strict_state
+    kept = _kept_calls() if keeper is not None or config.strict_state else None
     return CompiledAgent(
         config.name,
         profile,
@@ -277,6 +277,12 @@ def compile_agent(
         keeper,
         _types_of(config),
     )
+
+
+def _kept_calls() -> KeptCalls:
+    from refengine.resume import layers  # noqa: PLC0415  # most runs are not kept
+
+    return layers
 
 
 def _types_of(config: ChatModelAgentConfig) -> TypeRegistry | None:

@@ -19,7 +19,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextvars import ContextVar
 from inspect import isawaitable
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, cast
 
 from refengine.awaiting import STRIDE, in_turn, is_async, is_deep
 from refengine.context import Context, RunLocals, at_point, at_point_of
@@ -31,7 +31,7 @@ from refengine.errors import (
 )
 from refengine.events import AgentAction
 from refengine.hooks import AnyHook
-from refengine.interrupts import Interrupt, Questioned
+from refengine.interrupts import CALL, Interrupt, Questioned
 from refengine.messages import History, Message
 from refengine.model import ModelRequest
 from refengine.stream import StreamReader
@@ -43,9 +43,6 @@ Value: TypeAlias = Any  # what a call of any kind is given, or gives
 Bind: TypeAlias = "Callable[[Call], Call]"  # a factory: an inner call to an outer one
 Keep: TypeAlias = "Callable[[Any, int, LayerName], None]"
 Refuse: TypeAlias = "Callable[[Any, LayerName], None]"
-MakeLayer: TypeAlias = (
-    "Callable[[LayerName, int, Wrap, Call, Refuse, Keep | None], Call]"
-)
 
 _LISTS: Final = frozenset((tuple, list, History))
 _PAIR: Final = "a pair (context, messages)"
@@ -175,12 +172,32 @@ class Layer:
         self.bind = bind
 
 
+class KeptCalls(Protocol):
+    """Makes calls whose entries are noted, in an agent that keeps its runs."""
+
+    def kept_layer(
+        self,
+        name: LayerName,
+        at: int,
+        wrap: Wrap,
+        inner: Call,
+        refuse: Refuse,
+        keep: Keep | None,
+    ) -> Call:
+        """Return a layer around ``inner``."""
+        ...
+
+    def kept_call(self, hook: str, call: Call) -> Call:
+        """Return the innermost call, of a tool or of the model."""
+        ...
+
+
 class Onion:
     """How the layers around one kind of call are put together.
 
     ``result_type`` is that of what each layer returns. ``keep(result, at, name)`` is
-    called with what each layer gave, where streams have to be looked after. The entries
-    of ``kept`` ones are noted in the journal of the run.
+    called with what each layer gave, where streams have to be looked after. ``kept``
+    makes the layers where the runs are kept.
     """
 
     __slots__ = ("_keep", "_kept", "result_type")
@@ -190,11 +207,11 @@ class Onion:
         result_type: type[object],
         keep: Keep | None = None,
         *,
-        kept: bool = False,
+        kept: KeptCalls | None = None,
     ) -> None:
         self.result_type = result_type
         self._keep = keep
-        self._kept = _kept_layer() if kept else None
+        self._kept = kept
 
     def compile(self, layers: Sequence[Layer], innermost: Call, first: int = 0) -> Call:
         """Nest the layers around ``innermost``, the first one outermost.
@@ -217,7 +234,8 @@ class Onion:
         if wrap is None:
             return inner
         if self._kept is not None:
-            return self._kept(layer.name, at, wrap, inner, self._refuse, keep)
+            name, refuse = layer.name, self._refuse
+            return self._kept.kept_layer(name, at, wrap, inner, refuse, keep)
 
         async def enter(ctx: Context, value: Value) -> Value:
             try:
@@ -240,12 +258,6 @@ class Onion:
     def _refuse(self, result: object, name: LayerName) -> None:
         if result.__class__ is not self.result_type:
             _refuse(result, self.result_type, name)
-
-
-def _kept_layer() -> MakeLayer:
-    from refengine.resume.layers import kept_layer  # noqa: PLC0415  # most are not kept
-
-    return kept_layer
 
 
 def _entering(layer: Layer, inner: Call) -> Wrap | None:
@@ -405,7 +417,7 @@ class LayerName:
         self.hook = hook
 
 
-SCOPE: Final[ContextVar[CallScope]] = ContextVar("refengine_scope")
+SCOPE: Final = cast("ContextVar[CallScope]", CALL)
 
 
 def attach_action(action: AgentAction) -> None:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from refengine.chain import Pipeline
+from refengine.chain import KeptCalls, Pipeline
 from refengine.extensions import Extensions
 from refengine.model_calls import ModelOnion
 from refengine.plan import OnNotice, Plan
 from refengine.profile import Profile
 from refengine.resume.checkpoint import Keeper, TypeRegistry
 from refengine.struct_middleware import LegacyPass
+from refengine.tool_calls import CallBatch, scheduler
 from refengine.tool_onion import BoundTool, ToolOnion
 from refengine.tools import Tool, ToolMeta, ToolsConfig
 
@@ -32,7 +34,7 @@ class Binder:
         config: ToolsConfig,
         profile: Profile,
         *,
-        kept: bool = False,
+        kept: KeptCalls | None = None,
     ) -> None:
         layers = {
             "invokable": extensions.tool_layers("invokable", config),
@@ -102,7 +104,8 @@ class CompiledAgent:
     looked at, None if nobody looks. What each run would find anew in the parts is found
     here once: ``asks_bare`` tells that nothing stands around the model, no wrapper and
     no second attempt, ``sends_history`` that the model is sent the history just as it
-    is kept, ``apologises`` that calls in the last iteration get an apology.
+    is kept, ``apologises`` that calls in the last iteration get an apology. ``batches``
+    run the calls of a message: of a run that is invoked, and of one that is streamed.
     """
 
     name: str
@@ -120,6 +123,7 @@ class CompiledAgent:
     asks_bare: bool = field(init=False)
     sends_history: bool = field(init=False)
     apologises: bool = field(init=False)
+    batches: tuple[type[CallBatch], type[CallBatch]] = field(init=False)
 
     def __post_init__(self) -> None:
         profile, put = self.profile, object.__setattr__
@@ -130,6 +134,8 @@ class CompiledAgent:
             and profile.unanswered_calls == "sent"
         )
         put(self, "sends_history", sends_history)
+        run = partial(scheduler, profile, one_by_one=self.tools_config.sequential)
+        put(self, "batches", (run(streaming=False), run(streaming=True)))
         put(self, "apologises", profile.exhaustion == "apology" and not self.after)
 
     @property

@@ -100,6 +100,8 @@ class Stoppable(Protocol):
     stopped: Interrupt | None
 
 
+CALL: Final[ContextVar[Stoppable]] = ContextVar("refengine_scope")
+"""The call around this point; ``chain.SCOPE`` tells more of it."""
 ENTERED: Final[ContextVar[Questioned | None]] = ContextVar(
     "refengine_entered", default=None
 )
@@ -117,30 +119,19 @@ def interrupt(payload: Json = None) -> Json:
     if entered is not None:
         return entered.ask(payload)
     stop = Interrupt(payload)  # an agent that keeps nothing: nobody could answer
-    _note(stop)
+    scope = CALL.get(None)
+    if scope is not None:  # in case that it is caught right here
+        scope.stopped = scope.stopped or stop
     raise stop
 
 
 def take_back(stop: Interrupt) -> None:
     """Forget a question of a stream that was open: it becomes an error by name."""
-    entered, scope = ENTERED.get(), _scope()
+    entered, scope = ENTERED.get(), CALL.get(None)
     if entered is not None:
         entered.forget(stop)
     elif scope is not None and scope.stopped is stop:
         scope.stopped = None
-
-
-def _note(stop: Interrupt) -> None:
-    """Let the call around this point know, in case that it is caught right here."""
-    scope = _scope()
-    if scope is not None:
-        scope.stopped = scope.stopped or stop
-
-
-def _scope() -> Stoppable | None:
-    from refengine.chain import SCOPE  # noqa: PLC0415  # streams know interrupts
-
-    return SCOPE.get(None)
 
 
 def is_reentry() -> bool:

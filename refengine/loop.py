@@ -30,7 +30,7 @@ from refengine.messages import (
     join_chunks,
 )
 from refengine.model import ModelRequest
-from refengine.model_calls import Attempts, ModelCall, ModelRetry, raise_as, until
+from refengine.model_calls import Attempts, ModelCall, ModelRetry, raise_as
 from refengine.plan import Plan
 from refengine.routing import (
     answer_of,
@@ -48,6 +48,7 @@ from refengine.tool_calls import (
     AbsentTool,
     AnyCall,
     CallBatch,
+    CallsAtOnce,
     ToolCallRun,
     UnknownCall,
     absent_text,
@@ -158,7 +159,7 @@ class Loop:
         self.iterations = 0
         self.events: list[AgentEvent] = []
 
-    async def run(  # noqa: C901  # the order of a run, in one place
+    async def run(  # noqa: C901, PLR0912  # the order of a run, in one place
         self,
     ) -> AsyncGenerator[AgentEvent, None]:
         """Yield the events of the run; raises what ends it with an error.
@@ -174,14 +175,14 @@ class Loop:
                 if self.streaming:
                     answer = None
                     while answer is None:
-                        opened = await self.open_answer(ctx)
-                        yield opened or await until(self.open_answer, ctx)
-                        answer = await self.drained()
+                        if opened := await self.open_answer(ctx):
+                            yield opened
+                            answer = await self.drained()
                     response = self.taken(self.in_time(answer))
                     await self.come_out()
                 else:
-                    answer = await self.ask_model(ctx)
-                    answer = answer or await until(self.ask_model, ctx)
+                    while (answer := await self.ask_model(ctx)) is None:
+                        pass  # until an attempt gives one
                     response = self.taken(self.in_time(answer))
                     yield self.tell(AgentEvent("model", self.run_path, response))
                 if self.after:
@@ -388,17 +389,14 @@ class Loop:
         """Return the calls of one message, ready to run."""
         profile = self.machine.profile
         bound = self.machine.binder.for_message(self.plan, self.bound)
-        runs = [self.prepare_call(call, bound) for call in calls]
-        direct = self.direct_call(runs)
-        one_by_one = self.machine.tools_config.sequential
-        held = direct if profile.direct_event == "last" else None
-        return CallBatch(
-            runs,
-            ctx,
-            (self.streaming, one_by_one),
-            held=held if isinstance(held, ToolCallRun) else None,
-            profile=profile,
-        )
+        each = [self.prepare_call(call, bound) for call in calls]
+        runs = [call for call in each if isinstance(call, ToolCallRun)]
+        direct = self.direct_call(each) if profile.direct_event == "last" else None
+        held = direct if isinstance(direct, ToolCallRun) else None
+        batch = self.machine.batches[self.streaming]
+        if batch is CallsAtOnce and len(runs) == 1:
+            batch = CallBatch  # a task would cost more than all else that a call needs
+        return batch(each, runs, ctx, self.streaming, held=held, profile=profile)
 
     def prepare_call(self, call: ToolCall, bound: Mapping[str, BoundTool]) -> AnyCall:
         """Return the call, ready to run; raises ToolNotFound before any runs."""

@@ -18,7 +18,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
 
 from refengine.awaiting import is_async
-from refengine.chain import INNERMOST, SCOPE, Call, CallScope, Layer, LayerName, Onion
+from refengine.chain import (
+    INNERMOST,
+    SCOPE,
+    Call,
+    CallScope,
+    KeptCalls,
+    Layer,
+    LayerName,
+    Onion,
+)
 from refengine.context import Context, RunLocals
 from refengine.errors import (
     HookError,
@@ -77,7 +86,7 @@ class ModelOnion:
         model: ChatModel,
         extensions: Extensions,
         *,
-        kept: bool = False,
+        kept: KeptCalls | None = None,
         retry: ModelRetry | None = None,
         raises_again: bool = True,
     ) -> None:
@@ -114,10 +123,8 @@ class ModelOnion:
         onion = Onion(Message, kept=self._kept)
         if streaming:
             onion = Onion(StreamReader, keep_stream, kept=self._kept)
-        if self._kept:
-            from refengine.resume.layers import kept_call  # noqa: PLC0415  # most are not
-
-            call = kept_call("model", call)
+        if self._kept is not None:
+            call = self._kept.kept_call("model", call)
         return onion.compile(self._layers, call)
 
     def leaving(self, error: Exception, scope: CallScope) -> Exception:
@@ -239,15 +246,6 @@ def raise_as(error: Exception, made: Exception) -> NoReturn:
 
 
 T = TypeVar("T")
-Ask: TypeAlias = Callable[[Context], Awaitable[T | None]]
-"""A call of the model: what came of it, None if the model is to be asked again."""
-
-
-async def until(ask: Ask[T], ctx: Context) -> T:
-    """Ask again until something comes; it is ``ask`` that raises in the end."""
-    while (came := await ask(ctx)) is None:
-        pass
-    return came
 
 
 class Attempts:

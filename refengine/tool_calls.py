@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, TypeAlias, cast
+from typing import ClassVar, Protocol, TypeAlias, cast
 
 from refengine.awaiting import ended, in_turn
-from refengine.chain import SCOPE, CallScope, LayerName
+from refengine.chain import SCOPE, Call, CallScope, LayerName
 from refengine.context import Context
 from refengine.errors import (
     HookReturnError,
@@ -43,16 +43,8 @@ from refengine.tools import (
 class CallRecord(Protocol):
     """Notes what becomes of one tool call, in a run that is kept."""
 
-    def again(self) -> Any:  # noqa: ANN401  # the result of a tool of either kind
-        """Return what the call gave before, or raise it again."""
-        ...
-
-    def enter(self) -> bool:
-        """Note what is made from now on within the call; tell whether it has ended."""
-        ...
-
-    def leave(self) -> None:
-        """Note no more there."""
+    def around(self, endpoint: Call) -> Call:
+        """Return a call that notes what it gives, or gives what it gave before."""
         ...
 
     async def stop(self, stop: Interrupt) -> None:
@@ -135,16 +127,13 @@ class ToolCallRun:
         """Go through the onion: to the result, or to a stream that is open."""
         if self.stopped:
             return
-        self.begun, scope, record = True, self.scope, self.record
-        endpoint, streams, self._names = self._tool.endpoint(streaming)
+        self.begun, scope = True, self.scope
+        endpoint, _, self._names = self._tool.endpoint(streaming)
+        if self.record is not None:
+            endpoint = self.record.around(endpoint)
         token = SCOPE.set(scope)
-        ended_before = record is not None and record.enter()
         try:
-            if record is not None and ended_before:
-                result = record.again()
-                streams = isinstance(result, StreamToolCallResult)
-            else:
-                result = await endpoint(scope.innermost(ctx), self.input)
+            result = await endpoint(scope.innermost(ctx), self.input)
             if scope.stopped is not None and scope.raises_again:
                 raise scope.stopped  # a wrapper did not let it out
         except Interrupt as stop:
@@ -163,14 +152,12 @@ class ToolCallRun:
             return
         finally:
             SCOPE.reset(token)
-            if record is not None:
-                record.leave()
             given = self.call.name, self.call.id
             if (self.input.name, self.input.call_id) != given:  # a wrapper wrote there
                 scope.compare(self.input, self.call.name)
             if scope.follows and scope.call_id is not None:
                 self.call = replace(self.call, id=scope.call_id)
-        if streams:
+        if isinstance(result, StreamToolCallResult):
             self.live = SharedStream(result.result, scope)
         elif isinstance(result.result, str):
             self.text = result.result
@@ -367,28 +354,19 @@ AnyCall: TypeAlias = ToolCallRun | UnknownCall
 
 
 class CallBatch:
-    """Runs the calls of one message.
+    """The calls of one message, each opened when its event is asked for.
 
-    ``mode`` tells whether the run is streamed, and whether calls run one by one.
+    ``runs`` are those of ``calls`` whose tool is there, or stands for one that is not.
     ``held`` is a call whose event comes after all others, and only if all succeed
     (posture ``direct_event``).
     """
 
     __slots__ = (
-        "_arrived",
-        "_as_finished",
-        "_cancels",
         "_ctx",
-        "_gates",
         "_held",
         "_holds_back",
-        "_in_place",
-        "_in_tasks",
-        "_leak",
         "_left",
-        "_one_by_one",
         "_open",
-        "_opens_first",
         "_profile",
         "_streaming",
         "_tasks",
@@ -398,47 +376,43 @@ class CallBatch:
         "interrupted",
         "runs",
     )
+    in_turn: ClassVar = True
+    """Whether a call begins when those before it have ended."""
+    held_first: ClassVar = False
+    """Whether the event that is held comes before all streams were read."""
 
     def __init__(
         self,
         calls: Sequence[AnyCall],
+        runs: Sequence[ToolCallRun],
         ctx: Context,
-        mode: tuple[bool, bool],
+        streaming: bool,
         *,
         held: ToolCallRun | None,
         profile: Profile,
     ) -> None:
         self.calls = calls
+        self.runs = runs
         self.delivered_before: frozenset[AnyCall] = frozenset()
         """The calls whose events the consumer had before the run was interrupted."""
         self._holds_back = False
         self.interrupted = False
         """Whether a call asks for something, or waits for its answer."""
-        self.runs = [call for call in calls if isinstance(call, ToolCallRun)]
         self._ctx = ctx
-        self._streaming, one_by_one = mode
-        self._in_place = one_by_one or len(self.runs) == 1
+        self._streaming = streaming
         self._held = held
         self._profile = profile
-        self._leak = profile.changed_call_id == "leaks_into_event"
-        self._cancels = profile.failing_call == "siblings_cancelled"
-        self._as_finished = profile.tool_events == "as_finished"
-        self._one_by_one = one_by_one
-        opened = profile.sequential_streams == "opened"
-        self._opens_first = opened and self._streaming
-        self._in_tasks = self._opens_first or not self._in_place
         self._left = deque(self.runs)
-        self._arrived: asyncio.Queue[ToolCallRun] | None = None
         self._open: ToolCallRun | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._gates: dict[ToolCallRun, asyncio.Event] = {}
         self.delivered: list[tuple[ToolCallRun, str]] = []
 
     def ask_handler(self) -> None:
         """Let the handler answer the calls of unknown tools, before any other runs."""
-        for call in self.calls:
-            if isinstance(call, UnknownCall):
-                call.ask()
+        if len(self.runs) < len(self.calls):
+            for call in self.calls:
+                if isinstance(call, UnknownCall):
+                    call.ask()
 
     async def next_event(self) -> AgentEvent | None:
         """Return the next event; None if every call has a text or an error.
@@ -446,34 +420,24 @@ class CallBatch:
         No generator: that would have to be closed, and costs more than a call.
         Whoever asks calls ``leave`` if he breaks off.
         """
-        if self._in_tasks and not self._tasks:
-            self._start()
         if self._open is not None:
             await self._finish(self._open)
         while self._left:
-            if self._in_tasks:
-                call = await self._next_arrived()
-            else:
-                call = self._left.popleft()
-                await call.open(self._ctx, self._streaming)
-                self._open = call if call.is_stream else None
+            call = await self._next()
             if self._is_due(call):
                 return self._tell(call, self._event_id(call))
             await self._pass_by(call)
-        if self._opens_first and (event := self._held_event()) is not None:
+        if self.held_first and (event := self._held_event()) is not None:
             return event
         if self._tasks:
             await self._end_tasks()
         return None if self._held is None else self._held_event()
 
-    async def _next_arrived(self) -> ToolCallRun:
-        """Return the next call that has a result or a stream, in its task."""
-        if self._arrived is not None:
-            call = await self._arrived.get()
-            self._left.remove(call)
-            return call
+    async def _next(self) -> ToolCallRun:
+        """Return the next call that has a result or a stream."""
         call = self._left.popleft()
-        await self._gates[call].wait()
+        await call.open(self._ctx, self._streaming)
+        self._open = call if call.is_stream else None
         return call
 
     async def _finish(self, opened: ToolCallRun) -> None:
@@ -487,8 +451,52 @@ class CallBatch:
             await self._finish(self._open)
         if call.stopped:
             self._hold_back()
-        if self._cancels and self._in_place and call.error is not None:
+        if self._cancels and self.in_turn and call.error is not None:
             self._left.clear()
+
+    def _hold_back(self) -> None:
+        """Tell no event before that of a call which was interrupted.
+
+        Where calls run one by one, those after it have not begun and do not.
+        """
+        if self.in_turn:
+            self._left.clear()
+        self.interrupted = True
+        self._holds_back = self._profile.events_at_interrupt == "held"
+
+    @property
+    def _cancels(self) -> bool:
+        return self._profile.failing_call == "siblings_cancelled"
+
+    @property
+    def _as_finished(self) -> bool:
+        return self._profile.tool_events == "as_finished"
+
+    def _is_due(self, call: ToolCallRun) -> bool:
+        # Where events come as calls finish, that of a stream came when it was opened,
+        # whatever has become of it since.
+        opened = call.opened or (call.is_stream and self._as_finished)
+        if not opened or self._holds_back or call in self.delivered_before:
+            return False
+        return call is not self._held or self._event_id(call) != call.call.id
+
+    def _event_id(self, call: ToolCallRun) -> str:
+        leaks = self._profile.changed_call_id == "leaks_into_event"
+        return call.final_call_id if leaks else call.call.id
+
+    def _tell(self, call: ToolCallRun, call_id: str) -> AgentEvent:
+        self.delivered.append((call, call_id))
+        return call.event(call_id)
+
+    def _held_event(self) -> AgentEvent | None:
+        """Return the event that was held back, if all calls succeeded."""
+        held, self._held = self._held, None
+        if held is None or self.interrupted or self.error() is not None:
+            return None
+        told = held in self.delivered_before or any(
+            each is held for each, _ in self.delivered
+        )
+        return None if told else self._tell(held, held.call.id)
 
     async def _end_tasks(self) -> None:
         """Wait until all have ended; raises what one of them was ended by."""
@@ -498,15 +506,6 @@ class CallBatch:
         else:
             for task in self._tasks:
                 await task
-
-    def _held_event(self) -> AgentEvent | None:
-        """Return the event that was held back, if all calls succeeded."""
-        held, self._held = self._held, None
-        if held is None or self.error() is not None or self._was_delivered(held):
-            return None
-        if self.interrupted:
-            return None
-        return self._tell(held, held.call.id)
 
     async def leave(self) -> None:
         """Leave nothing running or open, however the batch ended."""
@@ -537,19 +536,78 @@ class CallBatch:
         """Return the finished form of the events that were yielded."""
         return [call.finished(call_id) for call, call_id in self.delivered]
 
-    async def _open_in_turn(self) -> None:
-        """Open all results one by one, each told at once, and then read the streams."""
+
+class CallsAtOnce(CallBatch):
+    """All calls at once, each in a task of its own; events come in call order.
+
+    Each gate opens when its call has a result or a stream. Where events come as calls
+    finish (posture ``tool_events``) it is whoever arrived that is told next.
+    """
+
+    __slots__ = ("_arrived", "_gates")
+    in_turn = False
+
+    async def _next(self) -> ToolCallRun:
+        if not self._tasks:
+            self._gates = {call: asyncio.Event() for call in self.runs}
+            self._arrived: asyncio.Queue[ToolCallRun] = asyncio.Queue()
+            self._start()
+        if self._as_finished:
+            call = await self._arrived.get()
+            self._left.remove(call)
+            return call
+        call = self._left.popleft()
+        await self._gates[call].wait()
+        return call
+
+    def _start(self) -> None:
+        self._start_each(self._whole)
+
+    def _start_each(
+        self, run: Callable[[ToolCallRun], Coroutine[None, None, None]]
+    ) -> None:
+        self._tasks = [asyncio.create_task(run(call)) for call in self.runs]
+        if self._cancels:
+            for call, task in zip(self.runs, self._tasks, strict=True):
+                task.add_done_callback(partial(self._ended, call))
+
+    async def _whole(self, call: ToolCallRun) -> None:
+        await self._opened(call)
+        await call.finish()
+
+    async def _opened(self, call: ToolCallRun) -> None:
         try:
-            for call in self.runs:
-                await call.open(self._ctx, self._streaming)
-                self._arrive(call)
-                if call.stopped or (self._cancels and call.error is not None):
-                    break
-        except BaseException:
-            for call in self.runs:
-                self._arrive(call)
-            raise
-        await self._read_opened()
+            await call.open(self._ctx, self._streaming)
+        finally:
+            self._arrive(call)
+
+    def _arrive(self, call: ToolCallRun) -> None:
+        gate = self._gates[call]
+        if not gate.is_set():
+            gate.set()
+            self._arrived.put_nowait(call)
+
+    def _ended(self, call: ToolCallRun, _: asyncio.Task[None]) -> None:
+        """Cancel the siblings of a call that failed; one may not even have begun."""
+        self._arrive(call)
+        if call.error is not None:
+            for task in self._tasks:
+                task.cancel()
+
+
+class OpenedAtOnce(CallsAtOnce):
+    """All calls are opened before the stream of any is read, and then all are read.
+
+    (Posture ``sequential_streams``.)
+    """
+
+    __slots__ = ()
+    held_first = True
+
+    def _start(self) -> None:
+        self._start_each(self._opened)
+        reading = self._read_after(tuple(self._tasks))
+        self._tasks.append(asyncio.create_task(reading))
 
     async def _read_after(self, opening: Sequence[asyncio.Task[None]]) -> None:
         """Wait until all results are open, each in its task, then read the streams."""
@@ -563,76 +621,36 @@ class CallBatch:
             return
         reading = [asyncio.create_task(call.finish()) for call in self.runs]
         self._tasks += reading  # so that who leaves ends them, too
-        if reading:
-            await asyncio.wait(reading)
+        await asyncio.wait(reading)
+
+
+class OpenedInTurn(OpenedAtOnce):
+    """The same where calls run one by one: they are opened one after the other."""
+
+    __slots__ = ()
+    in_turn = True
 
     def _start(self) -> None:
-        """Start all calls; each gate opens when its call has a result or a stream."""
-        self._gates = {call: asyncio.Event() for call in self.runs}
-        if self._as_finished:
-            self._arrived = asyncio.Queue()
-        if self._opens_first and self._one_by_one:
-            self._tasks = [asyncio.create_task(self._open_in_turn())]
-            return
-        whole = self._opened if self._opens_first else self._whole
-        self._tasks = [asyncio.create_task(whole(call)) for call in self.runs]
-        if self._opens_first and self._tasks:
-            reading = self._read_after(tuple(self._tasks))
-            self._tasks.append(asyncio.create_task(reading))
-        if self._cancels:
-            for call, task in zip(self.runs, self._tasks, strict=False):
-                task.add_done_callback(partial(self._ended, call))
+        self._tasks = [asyncio.create_task(self._open_in_turn())]
 
-    async def _opened(self, call: ToolCallRun) -> None:
+    async def _open_in_turn(self) -> None:
+        """Open all results one by one, each told at once, and then read the streams."""
         try:
-            await call.open(self._ctx, self._streaming)
-        finally:
-            self._arrive(call)
+            for call in self.runs:
+                await self._opened(call)
+                if call.stopped or (self._cancels and call.error is not None):
+                    break
+        except BaseException:
+            for call in self.runs:
+                self._arrive(call)
+            raise
+        await self._read_opened()
 
-    async def _whole(self, call: ToolCallRun) -> None:
-        await self._opened(call)
-        await call.finish()
 
-    def _arrive(self, call: ToolCallRun) -> None:
-        gate = self._gates[call]
-        if not gate.is_set():
-            gate.set()
-            if self._arrived is not None:
-                self._arrived.put_nowait(call)
-
-    def _ended(self, call: ToolCallRun, _: asyncio.Task[None]) -> None:
-        """Cancel the siblings of a call that failed; one may not even have begun."""
-        self._arrive(call)
-        if call.error is not None:
-            for task in self._tasks:
-                task.cancel()
-
-    def _hold_back(self) -> None:
-        """Tell no event before that of a call which was interrupted.
-
-        Where calls run one by one, those after it have not begun and do not.
-        """
-        if self._in_place:
-            self._left.clear()
-        self.interrupted = True
-        self._holds_back = self._profile.events_at_interrupt == "held"
-
-    def _is_due(self, call: ToolCallRun) -> bool:
-        # Where events come as calls finish, that of a stream came when it was opened,
-        # whatever has become of it since.
-        opened = call.opened or (self._as_finished and call.is_stream)
-        if not opened or self._holds_back or call in self.delivered_before:
-            return False
-        return call is not self._held or self._event_id(call) != call.call.id
-
-    def _event_id(self, call: ToolCallRun) -> str:
-        return call.final_call_id if self._leak else call.call.id
-
-    def _tell(self, call: ToolCallRun, call_id: str) -> AgentEvent:
-        self.delivered.append((call, call_id))
-        return call.event(call_id)
-
-    def _was_delivered(self, call: ToolCallRun) -> bool:
-        return call in self.delivered_before or any(
-            each is call for each, _ in self.delivered
-        )
+def scheduler(
+    profile: Profile, *, streaming: bool, one_by_one: bool
+) -> type[CallBatch]:
+    """Return how the calls of a message are run."""
+    if streaming and profile.sequential_streams == "opened":
+        return OpenedInTurn if one_by_one else OpenedAtOnce
+    return CallBatch if one_by_one else CallsAtOnce

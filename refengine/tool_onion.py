@@ -11,7 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, cast
 
-from refengine.chain import INNERMOST, SCOPE, Call, CallScope, Layer, LayerName, Onion
+from refengine.chain import (
+    INNERMOST,
+    SCOPE,
+    Call,
+    CallScope,
+    KeptCalls,
+    Layer,
+    LayerName,
+    Onion,
+)
 from refengine.context import Context
 from refengine.errors import ToolResultTypeError
 from refengine.interrupts import Interrupt
@@ -87,17 +96,15 @@ class ToolOnion:
     __slots__ = ("_inner", "_onion", "_outer", "names")
 
     def __init__(
-        self, kind: Kind, layers: Sequence[ToolLayer], *, kept: bool = False
+        self, kind: Kind, layers: Sequence[ToolLayer], *, kept: KeptCalls | None = None
     ) -> None:
         innermost: Call = invoke_tool
         self._onion = Onion(ToolCallResult, kept=kept)
         if kind == "streamable":
             innermost = stream_tool
             self._onion = Onion(StreamToolCallResult, _keep, kept=kept)
-        if kept:
-            from refengine.resume.layers import kept_call  # noqa: PLC0415  # most are not
-
-            innermost = kept_call("tool", innermost)
+        if kept is not None:
+            innermost = kept.kept_call("tool", innermost)
         self.names = tuple(layer.name for layer in layers)
         shared = len(layers)
         while shared and layers[shared - 1].factory is None:

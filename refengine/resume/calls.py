@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextvars import Token
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from refengine.chain import INNERMOST
+from refengine.chain import INNERMOST, Call, Value
 from refengine.errors import ToolError
-from refengine.interrupts import ENTERED, Interrupt, Pending, Questioned
+from refengine.interrupts import Interrupt, Pending
 from refengine.resume.checkpoint import Entry, pending_in
 from refengine.resume.errors import ChangedAgentError
 from refengine.resume.layers import changes, given, put_back
@@ -26,37 +25,32 @@ class KeptCall:
     One that waits for its answer is not entered and stays as it was.
     """
 
-    __slots__ = ("_given", "_live", "_run", "_token", "_waits")
+    __slots__ = ("_given", "_live", "_run", "_waits")
 
     def __init__(self, run: ToolCallRun, old: Entry | None, journal: Journal) -> None:
         call = run.call
         self._run = run
         self._live = journal.root("call", call.name, old, call=(call.name, call.id))
         self._waits = old is not None and not old.done and not journal.goes_on(old)
-        self._token: Token[Questioned | None] | None = None
         self._given = given(run.scope, run.input)
         run.stopped = self._waits
         if old is not None:
             run.scope.action = old.action
             put_back(run.scope, run.input, self._live.changes)
 
-    def again(self) -> Any:  # noqa: ANN401  # the result of a tool of either kind
-        """Return what the call gave before, or raise it again."""
-        return self._live.again(self._run.scope.blame)
+    def around(self, endpoint: Call) -> Call:
+        """Return a call that notes what it gives, or gives what it gave before."""
+        live, blame = self._live, self._run.scope.blame
 
-    def enter(self) -> bool:
-        """Note what is made from now on within the call; tell whether it has ended."""
-        self._token = ENTERED.set(self._live)
-        return self._live.done
+        async def again(*_: object) -> Value:
+            return live.again(blame)
 
-    def leave(self) -> None:
-        """Note no more there."""
-        if self._token is not None:
-            ENTERED.reset(self._token)
+        call = again if live.done else endpoint
+        return lambda ctx, value: live.around(call, ctx, value)
 
     async def stop(self, stop: Interrupt) -> None:
         """Note that an interrupt left the call."""
-        await self._live.stop(stop)
+        await self._live.around(self._live.stop, stop)
 
     def pending(self) -> Iterator[Pending]:
         """Yield what the call asks, or waited for already."""

@@ -8,18 +8,17 @@ the end (contract INT).
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, repeat
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 from refengine.context import Context, at_point
 from refengine.events import AgentEvent
 from refengine.interrupts import ENTERED, Interrupt, Pending
 from refengine.loop import SUCCESS, Loop, Status
 from refengine.messages import History, Json, Message
-from refengine.model_calls import Ask, until
 from refengine.resume.calls import KeptCall, entry_of, know_answer
 from refengine.resume.checkpoint import Phase, Point, Saved, Splice
 from refengine.resume.errors import (
@@ -29,9 +28,8 @@ from refengine.resume.errors import (
 )
 from refengine.resume.journal import refuse_other
 from refengine.resume.keepable import changed_values, check
-from refengine.resume.passes import KeptPass, Stop
+from refengine.resume.passes import KeptPass, Phases, Stop
 from refengine.resume.steps import StepWriter
-from refengine.struct_middleware import Phase as AnyPhase
 from refengine.struct_middleware import StateCell
 from refengine.tool_calls import CallBatch, ToolCallRun
 from refengine.tools import ToolInfo
@@ -42,6 +40,8 @@ if TYPE_CHECKING:
     from refengine.resume.journal import LiveEntry
 
 T = TypeVar("T")
+Ask: TypeAlias = Callable[[Context], Awaitable[T | None]]
+"""A call of the model: what came of it, None if the model is to be asked again."""
 Answers = Mapping[str, Json]
 BEFORE, MODEL, AFTER, TOOLS, AFTER_AGENT = range(1, 6)
 """The parts of an iteration in order, and what comes after the last one."""
@@ -62,7 +62,7 @@ class KeptPhases:
 
     __slots__ = ("_phase", "_phases", "_run")
 
-    def __init__(self, run: KeptRun, phase: Phase, phases: Sequence[AnyPhase]) -> None:
+    def __init__(self, run: KeptRun, phase: Phase, phases: Phases) -> None:
         self._run = run
         self._phase: Phase = phase
         self._phases = phases
@@ -156,7 +156,7 @@ class KeptRun:
         """Return the attempt at the model with which a run goes on."""
         return point.attempt
 
-    async def run(  # noqa: C901, PLR0912  # the order of a run, in one place
+    async def run(  # noqa: C901, PLR0912, PLR0915  # the order of a run, in one place
         self,
     ) -> AsyncGenerator[AgentEvent, None]:
         """Yield the events of the run; raises what ends it with an error.
@@ -178,12 +178,15 @@ class KeptRun:
                 elif loop.streaming:
                     answer = None
                     while answer is None:
-                        yield await until(open_answer, ctx)
-                        answer = await loop.drained()
+                        if opened := await open_answer(ctx):
+                            yield opened
+                            answer = await loop.drained()
                     response = loop.taken(self.answered(answer))
                     await loop.come_out()
                 else:
-                    response = loop.taken(self.answered(await until(ask, ctx)))
+                    while (answer := await ask(ctx)) is None:
+                        pass  # until an attempt gives one
+                    response = loop.taken(self.answered(answer))
                     yield loop.tell(AgentEvent("model", loop.run_path, response))
                 if loop.after and skip <= AFTER:
                     ctx = await loop.after_model(ctx)

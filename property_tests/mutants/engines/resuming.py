@@ -21,7 +21,7 @@ from property_tests.mutants.patching import (
 )
 from refengine.context import Context
 from refengine.events import AgentEvent
-from refengine.loop import MODEL
+from refengine.resume.keeper import MODEL
 from refengine.tools import NO_OPTIONS
 
 
