@@ -60,7 +60,7 @@ F = TypeVar("F", bound=Callable[..., int])
 
 def _files(command: F) -> F:
     """Declare an option for each file."""
-    for name, about in reversed(FILES.items()):
+    for name, about in reversed([*FILES.items()]):
         command = option(f"--{name}", about=about, kind=OUTPUT, metavar="FILE")(command)
     return command
 
