@@ -17,7 +17,7 @@ from compat.migration.corpus import Corpus, OwnWorlds, make_corpus
 from compat.migration.judge import MigrationJudge, Terms
 from compat.migration.options import EVERYWHERE
 from compat.migration.pairs import PlayError
-from compat.migration.refs import PYTHON, SubjectRef
+from compat.migration.refs import PYTHON, RefError, SubjectRef
 from compat.migration.remote.runner import check_remote
 from compat.migration.reproducer import SideFiles
 from compat.migration.subject_process import prepare
