@@ -196,7 +196,11 @@ class Dialect:
         made = self.reference
         if made is None:
             return None
-        return Oracle(lambda world, *door: self.play(world, made(*door)), self.words)
+
+        def play(world: BaseModel, profile: AnyProfile, can: frozenset[str]) -> Trace:
+            return self.play(world, made(profile, can))
+
+        return Oracle(play, self.words)
 
     @cached_property
     def mutants(self) -> Sequence[DialectMutant]:

@@ -18,6 +18,7 @@ from property_tests.registry import (
     SeedSource,
     families,
 )
+from refengine.testing.projection import HOW
 from tools.pages.blocks import DOCS, code, row
 
 PAGE: Final = DOCS / "contract.md"
@@ -106,6 +107,11 @@ def _clause(clause: Clause) -> Iterator[str]:
     yield f"- Source: {_source(clause)}"
     if clause.postures:
         yield f"- Depends on: {', '.join(f'`{each}`' for each in clause.postures)}"
+    for each in clause.compares:
+        of = ", ".join(map(code, each.of))
+        yield f"- Compares {of}: {HOW[each.how]}, by {each.lanes.replace(' ', ', ')}"
+    if clause.worlds:
+        yield f"- In worlds: {', '.join(map(code, clause.worlds))}"
     if clause.why:
         yield f"- Not checked: {clause.why}"
 
