@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tools.house import lines
-from tools.net import NET, Change, main, parts, reasons
+from tools.net import NET, NetChange, main, parts, reasons
 
 LANGCHAIN = {
     "exit code": "0",
@@ -129,7 +129,7 @@ def test_what_is_recorded_is_compared_with_what_is_judged(tmp_path, capsys) -> N
 
     with pytest.raises(SystemExit, match="1"):
         main(["compare", *asked])
-    changed = Change("store-MemoryStore: STO-001", "fail", "pass")
+    changed = NetChange("store-MemoryStore: STO-001", "fail", "pass")
     assert str(changed) in capsys.readouterr().out
 
 

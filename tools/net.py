@@ -235,7 +235,7 @@ def read(folder: Path) -> Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class NetChange:
     """A fact that is not what it was; None where there was, or is, none."""
 
     fact: str
@@ -261,11 +261,11 @@ class Change:
         return f"changed  {self.fact}: was {self.was}, is {self.now}"
 
 
-def changes(old: Facts, new: Facts) -> Iterator[Change]:
+def changes(old: Facts, new: Facts) -> Iterator[NetChange]:
     """Yield what differs between two nets, in the order of their facts."""
     for fact in sorted({*old, *new}):
         if old.get(fact) != new.get(fact):
-            yield Change(fact, old.get(fact), new.get(fact))
+            yield NetChange(fact, old.get(fact), new.get(fact))
 
 
 def reasons(folder: Path) -> dict[str, str]:
