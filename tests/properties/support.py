@@ -7,7 +7,7 @@ new ones each time:
     REFENGINE_SEARCH=long python -m pytest tests/properties
     python -m pytest tests/properties --hypothesis-profile=long
 
-``--all-cases`` searches under all profiles, and ``--hypothesis-show-statistics`` says
+``--all`` searches under all profiles, and ``--hypothesis-show-statistics`` says
 what the generated worlds were made of.
 """
 
