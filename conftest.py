@@ -1,25 +1,36 @@
-"""How pytest runs here: on every core, unless few files or a measurement are asked."""
+"""How pytest runs here: what now and what later, and on how many cores."""
 
 from __future__ import annotations
 
 import gc
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from itertools import accumulate, chain
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
-FEW = 3
+TESTS: Final = Path(__file__).parent / "tests"
+LONG: Final = TESTS / "long.toml"
+FEW: Final = 3
 """So many files are tested sooner than workers have started."""
 YOUNG, MIDDLE, OLD = 50_000, 20, 50
 """After so many new objects, and so many rounds, the collector looks at older ones."""
+LEFT: Final = pytest.StashKey[int]()
+"""So many tests were left for later."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let whoever has the time run what ``one_in`` leaves out."""
+    """Let whoever has the time run what is left for later, too."""
     parser.addoption(
-        "--all-cases",
+        "--all",
         action="store_true",
-        help="run all cases of the tests marked one_in, of which some run by default",
+        help="run all tests, also those of tests/long.toml and all cases of one_in",
+    )
+    parser.addoption(
+        "--later", action="store_true", help="run those tests and cases alone"
     )
 
 
@@ -27,8 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Tell what the mark is for."""
     config.addinivalue_line(
         "markers",
-        "one_in(n): the cases show one fact many times; one in n runs, and all of them"
-        " with --all-cases, as .ci/long does",
+        "one_in(n): the cases show one fact many times; one in n runs now, and the"
+        " others later, with --all",
     )
 
 
@@ -36,24 +47,75 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Leave out cases of tests marked ``one_in``, and tell how many.
+    """Leave for later what ``tests/long.toml`` lists, and cases of ``one_in``.
 
-    The first case always runs, so one that is named, or chosen by ``-k``, does.
+    The first case always runs, and in few files that are named nothing is long: who
+    names a test, or chooses it by ``-k`` there, waits for it.
     """
-    if config.getoption("--all-cases"):
+    if config.getoption("--all"):
         return
+    long = set[str]() if _are_few(config) else _long()
     seen: Counter[str] = Counter()
-    kept: list[pytest.Item] = []
-    left: list[pytest.Item] = []
+    now: list[pytest.Item] = []
+    later: list[pytest.Item] = []
     for item in items:
+        names = _names(item)
         mark = item.get_closest_marker("one_in")
-        test = item.nodeid.partition("[")[0]
-        is_left = mark is not None and seen[test] % mark.args[0]
-        (left if is_left else kept).append(item)
-        seen[test] += 1
+        is_case = mark is not None and seen[names[-1]] % mark.args[0]
+        seen[names[-1]] += 1
+        (later if is_case or long & {*names} else now).append(item)
+    kept, left = (later, now) if config.getoption("--later") else (now, later)
     if left:
         items[:] = kept
         config.hook.pytest_deselected(items=left)
+    config.stash[LEFT] = 0 if kept is later else len(left)
+
+
+def _long() -> set[str]:
+    """Return what is listed, whatever the reason."""
+    groups = tomllib.loads(LONG.read_text("utf-8")) if LONG.is_file() else {}
+    return {*chain.from_iterable(groups.values())}
+
+
+def _names(item: pytest.Item) -> list[str]:
+    """Return how ``tests/long.toml`` names a test: its file, its class, and itself."""
+    path = item.path
+    if path.is_relative_to(TESTS):
+        path = path.relative_to(TESTS)
+    parts = item.nodeid.partition("[")[0].split("::")[1:]
+    return list(accumulate([path.as_posix(), *parts], "{}::{}".format))
+
+
+def _are_few(config: pytest.Config) -> bool:
+    """Tell whether a few files were named, and no folder."""
+    named = config.args_source is pytest.Config.ArgsSource.ARGS
+    folders = any(not each.partition("::")[0].endswith(".py") for each in config.args)
+    return named and not folders and len(config.args) <= FEW
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Let a worker tell how many it left; each of them looks at all tests."""
+    if output := getattr(session.config, "workeroutput", None):
+        output["left"] = session.config.stash.get(LEFT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:  # noqa: ANN401  # pytest-xdist has no types
+    """Hear that from a worker of pytest-xdist; one that broke down says nothing."""
+    config: pytest.Config = node.config
+    output: dict[str, int] = getattr(node, "workeroutput", {})
+    config.stash[LEFT] = max(output.get("left", 0), config.stash.get(LEFT, 0))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say what did not run, and how it does."""
+    if left := config.stash.get(LEFT, 0):
+        terminalreporter.write_line(
+            f"{left:,} {'tests were' if left > 1 else 'test was'} left for later:"
+            " with --all they run, too, and with --later alone"
+        )
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
@@ -61,10 +123,9 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 
     What measures has one process and its machine to itself.
     """
-    named = config.args_source is pytest.Config.ArgsSource.ARGS
-    folders = any(not each.partition("::")[0].endswith(".py") for each in config.args)
-    few = named and not folders and len(config.args) <= FEW
-    return 0 if few or config.pluginmanager.hasplugin("benchmark") else None
+    return (
+        0 if _are_few(config) or config.pluginmanager.hasplugin("benchmark") else None
+    )
 
 
 def pytest_collection_finish() -> None:

@@ -4,10 +4,10 @@ A search is always the same one: half of the examples that a property asks for, 
 wants it. A long one takes fifty times what it asks for, or ``REFENGINE_WORLDS``, and
 ``--hypothesis-seed`` gives it other worlds:
 
-    python -m pytest tests/properties --hypothesis-profile=long --all-cases
+    python -m pytest tests/properties --hypothesis-profile=long --all
 
-``--all-cases`` searches under all profiles, ``-m long`` chooses what has no short
-search, and ``--hypothesis-show-statistics`` says what generated worlds were made of.
+``--all`` searches under all profiles, ``-m hours`` chooses what has no short search,
+and ``--hypothesis-show-statistics`` says what generated worlds were made of.
 """
 
 import functools

@@ -34,7 +34,7 @@ def opened(kind: str, engine: str) -> Pair:
         pytest.skip(str(error))
 
 
-@pytest.mark.long
+@pytest.mark.hours
 @pytest.mark.parametrize(
     "file", sorted(HERE.glob("*.toml")), ids=lambda file: file.stem
 )

@@ -69,7 +69,7 @@ def test_a_world_cut_at_any_point_has_the_trace_of_the_whole_one(
         assert [*map(str, judge.every(Random(chance)))] == []  # noqa: S311  # no secret
 
 
-@pytest.mark.long
+@pytest.mark.hours
 @searching(1, long=40)
 @given(WORLDS, st.sampled_from(("native", "adapted")), st.integers(0, 999))
 def test_a_world_goes_on_in_another_process(
