@@ -1,21 +1,45 @@
-"""What ``world.as_langchain()`` gives a subject to build its graph from."""
+"""What ``world.as_langchain()`` gives a subject for its graph, and the person in it.
+
+A person is whom graphs ask: by what a framework has for that, or in their own way. A
+question is answered by its form, as the scenario says: yes, no, an edited call, a text,
+nothing. That it was asked is an effect: of each tool call that it names, else of the
+question as it is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, TypeAlias
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias, cast
 
 from langchain_core.language_models import BaseChatModel
 
+from refengine.messages import Json
 from refengine.testing.graphs.model import MODEL, WorldChatModel
-from refengine.testing.graphs.person import Call, GraphPerson
 from refengine.testing.graphs.tools import OWN, WorldTool, world_tool
 from refengine.testing.graphs.wire import Line
+from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.person import APPROVAL, RepliesInTurn
 from refengine.testing.recorder import snapshot
 from refengine.testing.scenario import ReplySpec
+from refengine.testing.subject_worlds.answers import ARGS
+from refengine.testing.tool_runs import calling, written
+from refengine.testing.trace import to_json
 from refengine.testing.world import World
 
 Answer: TypeAlias = Callable[[Any], object]
+Call: TypeAlias = "Mapping[str, Any]"  # of a tool, as LangChain has it
+
+QUESTION: Final = "question"
+"""The effect under which a question is put down that is about no call."""
+NAMES: Final = ("name", "tool", "tool_name", "action", "function")
+"""Keys by which a question of the subject's own says which tool it is about."""
+DENIED: Final = "denied"
+EDITED: Final = "edited"
+DECISIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {"yes": "approve", "no": "reject", "edited": "edit", "text": "respond"}
+)
 
 
 class LangChainBridge:
@@ -89,3 +113,170 @@ def bridge_of(world: World) -> LangChainBridge:
     found = world.as_langchain()
     assert isinstance(found, LangChainBridge)  # noqa: S101  # the only one there is
     return found
+
+
+class GraphPerson(RepliesInTurn):
+    """Answers as the runs of a scenario say."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self._world = world
+
+    def says(self, call: Call, kind: str = "yes") -> str:
+        """Return how the person answers about a call; that it was asked is put down."""
+        call_id = call.get("id") or self._id_of(call)
+        kind = "no" if call_id in self.denied else kind
+        question: dict[str, Json] = {
+            "name": str(call.get("name")),
+            "args": snapshot(call.get("args")),
+            "approved": kind not in {"no", "nothing"},
+        }
+        # An interrupt is answered between calls of the graph, in no call's own code.
+        with calling(call_id):
+            self._world.effect(APPROVAL, question)
+        return kind
+
+    def answers(self, value: object, call: Call | None) -> object:
+        """Return what resumes an interrupt that has this value."""
+        reply = self.next_reply()
+        if is_mapping(value) and is_list(value.get("action_requests")):
+            allowed = _allowed(value)
+            requests = cast("Sequence[Mapping[str, Any]]", value["action_requests"])
+            return {
+                "decisions": [
+                    self._decision(each, reply.kind, allowed.get(str(each.get("name"))))
+                    for each in requests
+                ]
+            }
+        if is_mapping(value) and "action_request" in value:
+            return self._older(value, reply.kind)
+        if is_list(value) and value and all(map(_is_older, value)):
+            return [self._older(cast("Call", each), reply.kind) for each in value]
+        return self._own(value, reply, call)
+
+    def lets_go_on(self, calls: Sequence[Call]) -> bool:
+        """Tell whether the person lets a run go on that stopped before such calls."""
+        kind = self.next_reply().kind
+        if not calls:
+            self._world.effect(QUESTION, {"value": None})
+        said = [self.says(call, kind) for call in calls] or [kind]
+        return not any(each in {"no", "nothing"} for each in said)
+
+    def _decision(
+        self, request: Call, kind: str, allowed: Collection[str] | None
+    ) -> dict[str, Any]:
+        """Return a decision on one call, among those that are allowed."""
+        if allowed is not None and DECISIONS.get(kind, "reject") not in allowed:
+            kind = "yes" if kind == "edited" else "no"
+        kind = self.says(request, kind)
+        if kind == "yes":
+            return {"type": "approve"}
+        if kind == "edited":
+            action = {"name": request.get("name"), "args": _edited(request.get("args"))}
+            return {"type": "edit", "edited_action": action}
+        return {
+            "type": "respond" if kind == "text" else "reject",
+            "message": "a" if kind == "text" else DENIED,
+        }
+
+    def _older(self, question: Call, kind: str) -> dict[str, Any]:
+        request: Mapping[str, Any] = question["action_request"]
+        config: Mapping[str, Any] = question.get("config") or {}
+        if kind == "edited" and not config.get("allow_edit", True):
+            kind = "yes"
+        action, args = request.get("action"), request.get("args")
+        kind = self.says({"name": action, "args": args}, kind)
+        if kind == "yes":
+            return {"type": "accept", "args": None}
+        if kind == "edited":
+            return {"type": "edit", "args": {"action": action, "args": _edited(args)}}
+        if kind == "nothing":
+            return {"type": "ignore", "args": None}
+        return {"type": "response", "args": "a" if kind == "text" else DENIED}
+
+    def _own(self, value: object, reply: ReplySpec, call: Call | None) -> object:
+        """Return the answer to a question of the subject's own form."""
+        calls = [call] if call is not None else list(self._named_in(value))
+        if not calls:
+            self._world.effect(QUESTION, {"value": snapshot(value)})
+        said = [self.says(each, reply.kind) for each in calls]
+        if "no" in said and reply.kind != "no":
+            no = (each for each in self.replies if each.kind == "no")
+            reply = next(no, ReplySpec(kind="no", value=False))
+        args: object = calls[0].get("args") if calls else None
+        return _filled(reply.value, _edited(args))
+
+    def _named_in(self, value: object) -> Iterator[Call]:
+        """Yield the calls of the last response that a question names."""
+        pending = self._pending()
+        named = dict.fromkeys(_names_in(value))
+        for call in pending:
+            if call["id"] in named or call["name"] in named:
+                yield call
+
+    def _pending(self) -> list[dict[str, Any]]:
+        last = self._world.recorder.last("model_response")
+        if last is None:
+            return []
+        message = cast("Mapping[str, Any]", to_json(last.data["message"]))
+        return [
+            {"id": str(each["id"]), "name": each["name"], "args": _read(each)}
+            for each in message.get("tool_calls", ())
+        ]
+
+    def _id_of(self, call: Call) -> str | None:
+        """Return the id of the call of that name and arguments in the last response."""
+        for each in self._pending():
+            same = each["name"] == call.get("name")
+            if same and written(each["args"]) == written(call.get("args")):
+                return str(each["id"])
+        return None
+
+
+def _read(call: Mapping[str, Any]) -> object:
+    return json.loads(call["arguments"])
+
+
+def _allowed(request: Mapping[str, Any]) -> dict[str, Collection[str]]:
+    """Return the decisions that are allowed about each tool, by name."""
+    configs: Sequence[Any] = request.get("review_configs") or ()
+    return {
+        str(each.get("action_name")): each["allowed_decisions"]
+        for each in configs
+        if is_mapping(each) and is_list(each.get("allowed_decisions"))
+    }
+
+
+def _is_older(value: object) -> bool:
+    return is_mapping(value) and is_mapping(value.get("action_request"))
+
+
+def _names_in(value: object) -> Iterator[str]:
+    """Yield the tools and ids of calls that a question names, however deep."""
+    if is_list(value):
+        for each in value:
+            yield from _names_in(each)
+    elif is_mapping(value):
+        for key, each in value.items():
+            if isinstance(each, str) and (key in NAMES or key.endswith("id")):
+                yield each
+            else:
+                yield from _names_in(each)
+
+
+def _edited(args: object) -> dict[str, Any]:
+    """Return the arguments of a call with the first of them edited."""
+    found: dict[str, Any] = dict(args) if is_mapping(args) else {}
+    first = next(iter(found), "q")
+    return {**found, first: EDITED}
+
+
+def _filled(value: Json, args: Mapping[str, Any]) -> object:
+    """Return an answer with the edited arguments where it stands for them."""
+    if value == ARGS:
+        return dict(args)
+    if is_mapping(value):
+        return {key: _filled(each, args) for key, each in value.items()}
+    if is_list(value):
+        return [_filled(each, args) for each in value]
+    return value
