@@ -9,7 +9,10 @@ from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from subprocess import CompletedProcess
 
+from pydantic import TypeAdapter
+
 from compat.cli.main import main
+from compat.verdicts.conformance import AnyEvent
 
 
 def refengine(*arguments: str, at: Path) -> CompletedProcess[str]:
@@ -29,3 +32,9 @@ def refengine(*arguments: str, at: Path) -> CompletedProcess[str]:
 def _text(stream: io.TextIOWrapper) -> str:
     stream.seek(0)
     return stream.read()
+
+
+def read_stream(text: str) -> list[AnyEvent]:
+    """Return the events of a judgement, as ``--events`` writes them."""
+    events: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
+    return [events.validate_json(line) for line in text.splitlines()]

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from compat.report.conform_stream import read_stream
 from compat.verdicts.conformance import ClauseResult, EngineSummary, Footer
 from property_tests.generating import generated
 from property_tests.registry import contract
-from tests.commands import refengine
+from tests.commands import read_stream, refengine
 
 HEAD = """
 import asyncio, os, sys, time

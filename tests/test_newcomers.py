@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from compat.report.conform_stream import read_stream
 from compat.verdicts.conformance import ClauseFailure, ClauseResult, SmokeResult
-from tests.commands import refengine
+from tests.commands import read_stream, refengine
 
 pytestmark = pytest.mark.one_in(2)
 
