@@ -6,11 +6,14 @@ the one it explains, and judged by nobody.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from benchmarks import engine_parts, floors
+from benchmarks import byhand, engine_runs
+from benchmarks.byhand import HELLO as SAYS_HELLO
+from benchmarks.byhand import Layer, awaiting, handing
+from benchmarks.engine_runs import runs
 from benchmarks.measure import MeasuredBar, MeasuredPair, MeasuredSide, Work
 from benchmarks.noops import (
     ModelWrapper,
@@ -19,9 +22,9 @@ from benchmarks.noops import (
     StreamWrapper,
     ToolWrapper,
 )
-from benchmarks.parts import ANSWERS, ASKS, CALL, INSTRUCTION, EchoTool, SharedParts
-from benchmarks.whole import runs
-from refengine import Context, Endpoint, Message, ModelRequest, ToolCallInput
+from benchmarks.parts import ANSWERS, ASKS, CALL, SharedParts
+from benchmarks.specs import Setting
+from refengine import Context, Message, ModelRequest, ToolCallInput
 from refengine.messages import History
 from refengine.profile import SEED_001
 from refengine.resume.checkpoint import Point, Saved, Start
@@ -94,9 +97,9 @@ async def kept_run(wrappers: int, kit: SharedParts) -> MeasuredPair:
     """Compare a run that is kept with one of an agent that keeps none."""
     model, tool = kit.model(ASKS, ANSWERS), kit.tool()
     handlers = kit.handlers(ToolWrapper, wrappers)
-    plain = await engine_parts.agent_of(model, [tool], handlers)
+    plain = await engine_runs.agent_of(model, [tool], handlers)
     keeps = Checkpoints(sink_of(kit))
-    kept = await engine_parts.agent_of(model, [tool], handlers, checkpoints=keeps)
+    kept = await engine_runs.agent_of(model, [tool], handlers, checkpoints=keeps)
     hooks = {"ToolWrapper.wrap_invokable_tool_call": wrappers} if wrappers else {}
     calls = {**ONE_TURN, **hooks}
     return MeasuredPair(
@@ -112,7 +115,7 @@ def sink_of(kit: SharedParts) -> Sink:
     return kit.handlers(lambda _: Sink(), 1)[0]
 
 
-HELLO: Final = (Message("user", "Say hello."),)
+HELLO: Final = (SAYS_HELLO,)
 ONE_TURN: Final = {"CannedModel.invoke": 2, "EchoTool.invoke": 1}
 TOOL_HOOK: Final = "ToolWrapper.wrap_invokable_tool_call"
 MODEL_HOOK: Final = "ModelWrapper.wrap_model_call"
@@ -124,9 +127,9 @@ async def unused_handlers(
 ) -> MeasuredPair:
     """Compare a run without handlers with one whose handlers have no part in it."""
     model, tool = kit.model(ASKS, ANSWERS), kit.tool()
-    plain = await engine_parts.agent_of(model, [tool])
-    agent = await engine_parts.agent_of(model, [tool], kit.handlers(kind, number))
-    engine_parts.refuse_any_chain(agent)
+    plain = await engine_runs.agent_of(model, [tool])
+    agent = await engine_runs.agent_of(model, [tool], kit.handlers(kind, number))
+    engine_runs.refuse_any_chain(agent)
     return MeasuredPair(
         MeasuredSide(runs(plain, HELLO), ONE_TURN),
         MeasuredSide(runs(agent, HELLO), ONE_TURN),
@@ -136,78 +139,63 @@ async def unused_handlers(
 async def pipeline(number: int, kit: SharedParts) -> MeasuredPair:
     """Compare a pipeline of async hooks with a bare loop of awaits."""
     handlers = kit.handlers(Rewriter, number)
-    agent = await engine_parts.agent_of(kit.model(ANSWERS), handlers=handlers)
+    agent = await engine_runs.agent_of(kit.model(ANSWERS), handlers=handlers)
     ctx, calls = Context(), {"Rewriter.before_model_rewrite_history": number}
     return MeasuredPair(
-        MeasuredSide(partial(floors.await_hooks, handlers, ctx, HELLO), calls, number),
-        MeasuredSide(engine_parts.before_model(agent, ctx, HELLO), calls, number),
+        MeasuredSide(partial(byhand.await_hooks, handlers, ctx, HELLO), calls, number),
+        MeasuredSide(engine_runs.before_model(agent, ctx, HELLO), calls, number),
     )
 
 
-async def tool_onion(
-    nest: Callable[[Sequence[ToolWrapper], EchoTool], Endpoint],
-    number: int,
-    kit: SharedParts,
-) -> MeasuredPair:
+async def tool_onion(layer: Layer, number: int, kit: SharedParts) -> MeasuredPair:
     """Compare a call through the tool onion with one through a nest made by hand."""
     handlers, tool = kit.handlers(ToolWrapper, number), kit.tool()
-    agent = await engine_parts.agent_of(kit.model(ANSWERS), [tool], handlers)
-    call, ctx = nest(handlers, tool), Context()
+    agent = await engine_runs.agent_of(kit.model(ANSWERS), [tool], handlers)
+    around = [each.wrap_invokable_tool_call for each in handlers]
+    call, ctx = byhand.tool_onion(around, tool.invoke, layer), Context()
 
-    async def by_hand() -> str:
+    async def by_hand() -> object:
         value = ToolCallInput(CALL.name, CALL.arguments, CALL.id, NO_OPTIONS)
-        return (await call(ctx, value)).result
+        return await call(ctx, value)
 
     calls = {TOOL_HOOK: number, "EchoTool.invoke": 1}
     return MeasuredPair(
         MeasuredSide(by_hand, calls, number),
-        MeasuredSide(await engine_parts.tool_call(agent), calls, number),
+        MeasuredSide(await engine_runs.tool_call(agent), calls, number),
     )
 
 
 async def model_onion(number: int, kit: SharedParts) -> MeasuredPair:
     """Compare a call through the model onion with one through a nest made by hand."""
     handlers, model = kit.handlers(ModelWrapper, number), kit.model(ANSWERS)
-    agent = await engine_parts.agent_of(model, handlers=handlers)
+    agent = await engine_runs.agent_of(model, handlers=handlers)
     request = ModelRequest(HELLO, ())
-    call, ctx = floors.model_onion(handlers, model), Context()
+    around = [each.wrap_model_call for each in handlers]
+    call = byhand.model_onion(around, model.invoke, byhand.awaiting)
     calls = {MODEL_HOOK: number, "CannedModel.invoke": 1}
     return MeasuredPair(
-        MeasuredSide(partial(call, ctx, request), calls, number),
-        MeasuredSide(engine_parts.model_call(agent, request), calls, number),
+        MeasuredSide(partial(call, Context(), request), calls, number),
+        MeasuredSide(engine_runs.model_call(agent, request), calls, number),
     )
 
 
-async def deep_tool_onion(short: int, deep: int, kit: SharedParts) -> MeasuredPair:
-    """Compare a layer of a deep tool onion with one of an onion that fits the stack."""
-
-    async def side(number: int) -> MeasuredSide:
-        handlers, tool = kit.handlers(ToolWrapper, number), kit.tool()
-        agent = await engine_parts.agent_of(kit.model(ANSWERS), [tool], handlers)
-        calls = {TOOL_HOOK: number, "EchoTool.invoke": 1}
-        return MeasuredSide(await engine_parts.tool_call(agent), calls, number)
-
-    return MeasuredPair(await side(short), await side(deep))
-
-
-async def deep_model_onion(short: int, deep: int, kit: SharedParts) -> MeasuredPair:
-    """Compare a layer of a deep model onion with one that fits the stack."""
-
-    async def side(number: int) -> MeasuredSide:
-        handlers, model = kit.handlers(ModelWrapper, number), kit.model(ANSWERS)
-        agent = await engine_parts.agent_of(model, handlers=handlers)
-        calls = {MODEL_HOOK: number, "CannedModel.invoke": 1}
-        work = engine_parts.model_call(agent, ModelRequest(HELLO, ()))
-        return MeasuredSide(work, calls, number)
-
-    return MeasuredPair(await side(short), await side(deep))
+async def deep_onion(
+    onion: Callable[[int, SharedParts], Awaitable[MeasuredPair]],
+    short: int,
+    deep: int,
+    kit: SharedParts,
+) -> MeasuredPair:
+    """Compare a layer of a deep onion with one of an onion that fits the stack."""
+    return MeasuredPair(
+        (await onion(short, kit)).subject, (await onion(deep, kit)).subject
+    )
 
 
 async def history(
     short: Sequence[Message], long: Sequence[Message], kit: SharedParts
 ) -> MeasuredPair:
     """Compare runs of one agent over two histories that no handler touches."""
-    agent = await engine_parts.agent_of(kit.model(ASKS, ANSWERS), [kit.tool()])
+    agent = await engine_runs.agent_of(kit.model(ASKS, ANSWERS), [kit.tool()])
     return MeasuredPair(
         MeasuredSide(runs(agent, short), ONE_TURN),
         MeasuredSide(runs(agent, long), ONE_TURN),
@@ -217,10 +205,8 @@ async def history(
 async def base_run(kit: SharedParts) -> MeasuredPair:
     """Compare a run without handlers with a loop written by hand."""
     model, tool = kit.model(ASKS, ANSWERS), kit.tool()
-    agent = await engine_parts.agent_of(model, [tool])
-    by_hand = partial(
-        floors.run_by_hand, model, {CALL.name: tool}, INSTRUCTION, HELLO, NO_OPTIONS
-    )
+    agent = await engine_runs.agent_of(model, [tool])
+    by_hand = byhand.run(Setting("after_agent", n=0, history=1), kit, ())
     return MeasuredPair(
         MeasuredSide(by_hand, ONE_TURN),
         MeasuredSide(runs(agent, HELLO), ONE_TURN),
@@ -235,18 +221,17 @@ def _bars() -> Iterator[MeasuredBar]:
         name = f"pipeline of {number:,}, a hook"
         yield MeasuredBar(2, name, 1.5, partial(pipeline, number))
     for number in SIZES:
-        hand, thin = floors.tool_onion, floors.thin_tool_onion
         name = f"tool onion of {number}, a layer"
-        yield MeasuredBar(3, name, 2.5, partial(tool_onion, hand, number))
+        yield MeasuredBar(3, name, 2.5, partial(tool_onion, awaiting, number))
         yield MeasuredBar(
-            3, f"{name}: over closures", None, partial(tool_onion, thin, number)
+            3, f"{name}: over closures", None, partial(tool_onion, handing, number)
         )
     for number in SIZES:
         name = f"model onion of {number}, a layer"
         yield MeasuredBar(3, name, 2.5, partial(model_onion, number))
-    for what, deep in (("tool", deep_tool_onion), ("model", deep_model_onion)):
+    for what, onion in (("tool", partial(tool_onion, handing)), ("model", model_onion)):
         name = f"{what} onion of 10,000 over 300, a layer"
-        yield MeasuredBar(4, name, 3.0, partial(deep, 300, 10_000))
+        yield MeasuredBar(4, name, 3.0, partial(deep_onion, onion, 300, 10_000))
     short, long = HELLO * 10, HELLO * 10_000
     name = "run, history of 10,000 over 10"
     yield MeasuredBar(5, f"{name}: tuples", 1.1, partial(history, short, long))

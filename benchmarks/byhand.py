@@ -2,7 +2,8 @@
 
 It checks nothing, names nobody who raised, tells no events and survives no deep stack;
 it makes the calls that the engine makes, on the same objects. An onion has no coroutine
-of its own between two handlers: less than this Python does not allow.
+of its own between two handlers: less than this Python does not allow. One that does
+anything at all between them has one (``awaiting``).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from benchmarks.measure import Work
+from benchmarks.noops import Rewriter
 from benchmarks.parts import ANSWERS, ASKS, INSTRUCTION, SharedParts
 from benchmarks.specs import STREAMED_HOOK, Setting
 from refengine import Context, Message, ModelRequest, ToolCallInput, ToolCallResult
@@ -75,6 +77,15 @@ def run(setting: Setting, kit: SharedParts, handlers: Sequence[object]) -> Work:
     return lambda: loop.run(messages)
 
 
+async def await_hooks(
+    handlers: Sequence[Rewriter], ctx: Context, messages: Sequence[Message]
+) -> tuple[Context, Sequence[Message]]:
+    """Send a history through the handlers: a bare loop of awaits."""
+    for each in handlers:
+        ctx, messages = await each.before_model_rewrite_history(ctx, messages)
+    return ctx, messages
+
+
 def build(setting: Setting, handlers: Sequence[object]) -> Work:
     """Return the part of a build in which each handler may change the configuration."""
     hooks: list[Call] = [getattr(each, setting.hook) for each in handlers]
@@ -100,7 +111,7 @@ class _Loop:
         self._tools: dict[str, Call] = {
             tool.info.name: _stream_onion(hooks.around_stream, tool.stream)
             if streamed
-            else _tool_onion(hooks.around_tool, tool.invoke)
+            else tool_onion(hooks.around_tool, tool.invoke)
             for tool in made
         }
         self._shown: list[ToolInfo] = [tool.info for tool in made]
@@ -111,8 +122,8 @@ class _Loop:
     def _model_call(self, setting: Setting, kit: SharedParts) -> Call:
         around = self._hooks.around_model
         if setting.stream:
-            return _streamed(_onion(around, kit.streamed_model(ASKS, ANSWERS).stream))
-        return _onion(around, kit.model(ASKS, ANSWERS).invoke)
+            return _streamed(_asking(around, kit.streamed_model(ASKS, ANSWERS).stream))
+        return _asking(around, kit.model(ASKS, ANSWERS).invoke)
 
     async def run(self, messages: Sequence[Message]) -> Message:
         hooks, model, shown, plain = (
@@ -146,16 +157,49 @@ class _Loop:
                 )
 
 
-def _onion(around: Sequence[Call], model: Call) -> Call:
+def handing(wrap: Call, inner: Call) -> Call:
+    """Return a layer that is no coroutine of its own."""
+
+    def call(ctx: Context, value: object) -> Awaitable[Any]:
+        return wrap(ctx, value, inner)
+
+    return call
+
+
+def awaiting(wrap: Call, inner: Call) -> Call:
+    """Return a layer that awaits the handler, and could do more."""
+
+    async def call(ctx: Context, value: object) -> Any:  # noqa: ANN401  # any layer's
+        return await wrap(ctx, value, inner)
+
+    return call
+
+
+Layer: TypeAlias = Callable[[Call, Call], Call]
+
+
+def _nest(around: Sequence[Call], call: Call, layer: Layer = handing) -> Call:
+    for wrap in reversed(around):
+        call = layer(wrap, call)
+    return call
+
+
+def model_onion(around: Sequence[Call], model: Call, layer: Layer = handing) -> Call:
+    """Return the call of the model with a request, through these wrappers."""
+
+    def innermost(ctx: Context, request: ModelRequest) -> Awaitable[Any]:
+        return model(ctx, request.messages, request.tools, request.options)
+
+    return _nest(around, innermost, layer)
+
+
+def _asking(around: Sequence[Call], model: Call) -> Call:
     """Return the model's call, through these wrappers if there are any."""
 
     def asked(ctx: Context, messages: object, shown: object) -> Awaitable[Any]:
         return model(ctx, messages, shown, NO_OPTIONS)
 
-    def innermost(ctx: Context, request: ModelRequest) -> Awaitable[Any]:
-        return model(ctx, request.messages, request.tools, request.options)
-
-    nest = _nest(around, innermost)
+    nest = model_onion(around, model)
 
     def wrapped(ctx: Context, messages: Any, shown: Any) -> Awaitable[Any]:  # noqa: ANN401  # lists
         return nest(ctx, ModelRequest(messages, shown))
@@ -173,11 +217,13 @@ def _streamed(call: Call) -> Call:
     return read
 
 
-def _tool_onion(around: Sequence[Call], invoke: Call) -> Call:
+def tool_onion(around: Sequence[Call], invoke: Call, layer: Layer = handing) -> Call:
+    """Return the tool's call, through these wrappers."""
+
     async def innermost(ctx: Context, value: ToolCallInput) -> ToolCallResult:
         return ToolCallResult(await invoke(ctx, value.arguments, value.call_options))
 
-    nest = _nest(around, innermost)
+    nest = _nest(around, innermost, layer)
 
     async def called(ctx: Context, value: ToolCallInput) -> str:
         result: ToolCallResult = await nest(ctx, value)
@@ -200,16 +246,3 @@ def _stream_onion(around: Sequence[Call], stream: Call) -> Call:
         return text
 
     return called
-
-
-def _nest(around: Sequence[Call], call: Call) -> Call:
-    for wrap in reversed(around):
-        call = _around(wrap, call)
-    return call
-
-
-def _around(wrap: Call, inner: Call) -> Call:
-    def call(ctx: Context, value: object) -> Awaitable[Any]:
-        return wrap(ctx, value, inner)
-
-    return call

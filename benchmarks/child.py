@@ -5,7 +5,7 @@ What can be called, by the protocol of ``refengine.testing.child``:
     load    {"subject": "file.py:name", "against": null}
                                 {"names": [...], "waits": false}
     turns   {"sides": [...], "effort": {...}}
-                                {"places": [...], "series": [...], "refused": {...}}
+                                {"positions": [...], "series": [...], "refused": {...}}
     memory  {"side": {...}}     {"peak": 1, "left": 0, "blocks": 2}
     bar     {"at": 0, "rounds": 20}
                                 {"name": "…", "ratio": 1.0, "limit": 1.5}
@@ -164,7 +164,7 @@ async def _turned(maker: Maker, sides: list[SideSpec], effort: Effort) -> Reply:
     chosen = [sides[position] for position in positions]
     waits = maker.subjects.waits and _users(sides)
     series = await set_ups(maker, chosen, effort, waits=waits) if positions else []
-    return {"places": positions, "series": series, "refused": refused}
+    return {"positions": positions, "series": series, "refused": refused}
 
 
 def _users(sides: list[SideSpec]) -> bool:

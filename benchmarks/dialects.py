@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
-from time import perf_counter
 from typing import Final, TypeAlias
 
+from benchmarks.measure import (
+    WALL,
+    MeasuredPair,
+    MeasuredSide,
+    Ratio,
+    Round,
+    Work,
+    ratio_of,
+    turns,
+)
 from compat.dialects.callbacks import (
     AgentCallbacks,
     CallbackAgent,
@@ -46,37 +52,9 @@ SHORT: Final = 1_000
 PER_CHUNK: Final = 1.3
 """So much more may a chunk of a long session cost than one of a short one."""
 
-Work: TypeAlias = Callable[[], Awaitable[object]]
-
-
-@dataclass(frozen=True, slots=True)
-class DialectRow:
-    """Two ways to do the same, and the most that the second may cost of the first.
-
-    ``shares`` is how often each does it in a round, by which its seconds are divided.
-    """
-
-    name: str
-    first: Work
-    second: Work
-    shares: tuple[int, int]
-    most: float | None = None
-    """None for a figure that is only told, and has no bar"""
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredRow:
-    """A row, measured: microseconds of each way, and the middle of the ratios."""
-
-    row: DialectRow
-    first: float
-    second: float
-    ratio: float
-
-    @property
-    def holds(self) -> bool:
-        """Whether it is as cheap as it may be."""
-        return self.row.most is None or self.ratio <= self.row.most
+BarOfChunks: TypeAlias = tuple[str, MeasuredPair, float | None]
+"""What is compared, both ways to do the same, and the most that the second may cost of
+the first; None for a figure that is only told."""
 
 
 class ManyChunks:
@@ -182,66 +160,58 @@ def saves(store: SessionStore, messages: int, times: int) -> Work:
     return work
 
 
-def rows(folder: Path, short: int = SHORT) -> Iterator[DialectRow]:
-    """Yield every row; stores have their files in the folder.
+def bars(folder: Path, short: int = SHORT) -> Iterator[BarOfChunks]:
+    """Yield every bar; stores have their files in the folder.
 
     ``short`` is how many chunks a short session has.
     """
-    long = 100 * short
+    long, few = 100 * short, 20 * short
     snapshots = ResponseCallbacks(on_parts_change=nothing)
     one = ResponseCallbacks(on_chunk=nothing)
-    for name, how in (("", None), (", with a listener of snapshots", snapshots)):
-        yield DialectRow(
-            f"a chunk of {long:,} in one part, of {short:,}{name}",
-            loops(short, callbacks=how),
-            loops(long, callbacks=how),
-            (short, long),
-            PER_CHUNK,
-        )
-        yield DialectRow(
-            f"a chunk of {long:,} in 1,000 parts, of {short:,} in 10{name}",
-            loops(short // 10, 10, how),
-            loops(short // 10, 1_000, how),
-            (short, long),
-            PER_CHUNK,
-        )
-    few = 20 * short
-    yield DialectRow(
-        "a chunk with on_chunk, without", loops(few), loops(few, 1, one), (few, few)
-    )
     unused = ResponseCallbacks(on_tool_call=nothing, on_tool_result=nothing)
-    yield DialectRow(
+    for name, how in (("", None), (", with a listener of snapshots", snapshots)):
+        yield (
+            f"a chunk of {long:,} in one part, of {short:,}{name}",
+            _pair(loops(short, callbacks=how), short, loops(long, callbacks=how), long),
+            PER_CHUNK,
+        )
+        parts = loops(short // 10, 10, how), loops(short // 10, 1_000, how)
+        yield (
+            f"a chunk of {long:,} in 1,000 parts, of {short:,} in 10{name}",
+            _pair(parts[0], short, parts[1], long),
+            PER_CHUNK,
+        )
+    bare = loops(few)
+    yield (
+        "a chunk with on_chunk, without",
+        _pair(bare, few, loops(few, 1, one), few),
+        None,
+    )
+    yield (
         "a chunk with callbacks of tools alone, without any",
-        loops(few),
-        loops(few, 1, unused),
-        (few, few),
+        _pair(bare, few, loops(few, 1, unused), few),
         1.1,
     )
-    yield DialectRow(
+    yield (
         "a part tracked of 100,000 chunks, of 1,000",
-        tracked(short),
-        tracked(long),
-        (short, long),
+        _pair(tracked(short), short, tracked(long), long),
         PER_CHUNK,
     )
-    yield DialectRow(
+    yield (
         "a chunk to 10 clients, to none",
-        sessions(short, 0),
-        sessions(short, 10),
-        (short, short),
+        _pair(sessions(short, 0), short, sessions(short, 10), short),
+        None,
     )
-    yield DialectRow(
+    crowd = sessions(short // 10, 1_000)
+    yield (
         "a delivery to 1,000 clients, to 10",
-        sessions(short, 10),
-        sessions(short // 10, 1_000),
-        (short * 10, short * 100),
+        _pair(sessions(short, 10), short * 10, crowd, short * 100),
         PER_CHUNK,
     )
-    yield DialectRow(
+    many = 10 * short
+    yield (
         "a chunk with clients that do not hear it, without clients",
-        sessions(10 * short, 0),
-        sessions(10 * short, 1, DEAF),
-        (10 * short, 10 * short),
+        _pair(sessions(many, 0), many, sessions(many, 1, DEAF), many),
         1.1,
     )
     stores: tuple[tuple[str, SessionStore], ...] = (
@@ -249,45 +219,34 @@ def rows(folder: Path, short: int = SHORT) -> Iterator[DialectRow]:
         ("in SQLite", SqliteSessionStore(folder / "sessions.db")),
     )
     for name, store in stores:
-        yield DialectRow(
+        yield (
             f"a session of 10,000 messages saved {name}, of 100",
-            saves(store, 100, 20),
-            saves(store, 10_000, 20),
-            (20, 20),
+            _pair(saves(store, 100, 20), 20, saves(store, 10_000, 20), 20),
             PER_CHUNK,
         )
 
 
-async def measured(row: DialectRow, pairs: int) -> MeasuredRow:
-    """Measure a row; both ways once before it counts."""
-    await row.first()
-    await row.second()
-    found = [
-        (
-            await _seconds(row.first) / row.shares[0],
-            await _seconds(row.second) / row.shares[1],
-        )
-        for _ in range(pairs)
-    ]
-    first, second = (median(each) * 1e6 for each in zip(*found, strict=True))
-    ratio = median(new / old for old, new in found)
-    return MeasuredRow(row, first, second, ratio)
+def _pair(first: Work, often: int, second: Work, as_often: int) -> MeasuredPair:
+    """Return two ways to do the same, and how often each does it."""
+    return MeasuredPair(
+        MeasuredSide(first, units=often), MeasuredSide(second, units=as_often)
+    )
 
 
-async def _seconds(work: Work) -> float:
-    gc.collect()
-    began = perf_counter()
-    await work()
-    return perf_counter() - began
+async def measured(bar: BarOfChunks, pairs: int) -> Ratio:
+    """Measure a bar; both ways once before it counts."""
+    name, pair, most = bar
+    taken = await turns((pair.floor, pair.subject), pairs, 0.0, WALL)
+    return ratio_of(name, [Round(*times) for times in taken], most)
 
 
-async def measured_all(pairs: int, folder: Path) -> Sequence[MeasuredRow]:
-    """Measure every row."""
-    return [await measured(row, pairs) for row in rows(folder)]
+async def measured_all(pairs: int, folder: Path) -> Sequence[Ratio]:
+    """Measure every bar."""
+    return [await measured(bar, pairs) for bar in bars(folder)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; returns 1 if a row costs more than it may."""
+    """Measure and print; returns 1 if one costs more than it may."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.dialects")
     parser.add_argument("--pairs", type=int, default=PAIRS)
     given = parser.parse_args(arguments)
@@ -295,11 +254,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found = asyncio.run(measured_all(given.pairs, Path(place)))
     print(facts())  # noqa: T201  # its answer
     for each in found:
-        bar = "" if each.row.most is None else f", at most {each.row.most}"
+        bar = "" if each.limit is None else f", at most {each.limit}"
         mark = "" if each.holds else "  TOO MUCH"
         print(  # noqa: T201  # its answer
-            f"{each.row.name}: {each.ratio:.2f}{bar}"
-            f" ({each.second:.2f} and {each.first:.2f} us){mark}"
+            f"{each.name}: {each.ratio:.2f}{bar}"
+            f" ({each.subject * 1e6:.2f} and {each.floor * 1e6:.2f} us){mark}"
         )
     return int(not all(each.holds for each in found))
 

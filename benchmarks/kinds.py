@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
-from benchmarks import byhand, noops, whole
-from benchmarks.measure import MeasuredSide, Work
+from benchmarks import byhand, engine_runs, noops
+from benchmarks.measure import MeasuredSide
 from benchmarks.parts import Count, SharedParts
 from benchmarks.specs import STREAMED_HOOK, Setting
 from refengine import AgentMiddleware, ToolMiddleware
@@ -38,7 +38,7 @@ class HandlerKind:
     """One hook. ``calls`` is how often one handler's is called in one ``unit``.
 
     ``clause`` is the one that says so. ``field`` is that of a struct middleware which
-    does the same, and ``struct`` makes one; both are None where structs have none.
+    does the same, None where structs have none.
     """
 
     hook: str
@@ -47,20 +47,11 @@ class HandlerKind:
     noop: Callable[[int], object]
     plain: Callable[[int], object] | None = None
     field: str | None = None
-    struct: Callable[[Count], AgentMiddleware] | None = None
     unit: Unit = "run"
 
     def setting(self, n: int) -> Setting:
         """Return the setting around which the axes are laid, with n handlers."""
         return Setting(hook=self.hook, n=n)
-
-    def bare(self, n: int, kit: SharedParts) -> Work:
-        """Return a run, or a build, written by hand; raises TooDeepByHandError."""
-        return bare_side(self.setting(n), kit).work
-
-    async def engine(self, n: int, kit: SharedParts) -> Work:
-        """Return a run, or a build, of our engine with n handlers."""
-        return (await engine_side(self.setting(n), kit)).work
 
 
 def bare_side(setting: Setting, kit: SharedParts) -> MeasuredSide:
@@ -86,9 +77,9 @@ async def engine_side(setting: Setting, kit: SharedParts) -> MeasuredSide:
     else:
         handlers, structs = [], _structs(kind, setting, kit)
     if kind.unit == "build":
-        work = whole.build(setting, kit, handlers, structs)
+        work = engine_runs.build(setting, kit, handlers, structs)
     else:
-        work = await whole.run(setting, kit, handlers, structs)
+        work = await engine_runs.run(setting, kit, handlers, structs)
     return MeasuredSide(work, expected(kind, setting))
 
 
@@ -135,71 +126,43 @@ def _maker(kind: HandlerKind, setting: Setting) -> Callable[[int], object]:
 def _structs(
     kind: HandlerKind, setting: Setting, kit: SharedParts
 ) -> list[AgentMiddleware]:
-    if kind.struct is None:
+    field = kind.field
+    if field is None:
         raise NoSuchSideError(f"a struct middleware has no field for {kind.hook}")
-    return kit.structs(kind.struct, setting.n)
+    return kit.structs(lambda count: _struct(field, count), setting.n)
 
 
-def _struct_before(count: Count) -> AgentMiddleware:
-    hook = count(noops.leave, "AgentMiddleware.before_chat_model")
-    return AgentMiddleware(before_chat_model=hook)
+def _struct(field: str, count: Count) -> AgentMiddleware:
+    """Return a struct middleware with one callback, which does nothing."""
+    key = f"AgentMiddleware.{field}"
+    made: Any = count(noops.leave, key)
+    if field == "wrap_tool_call":
+        made = ToolMiddleware(invokable=noops.wrapping(count, key))
+    return replace(AgentMiddleware(), **{field: made})
 
 
-def _struct_after(count: Count) -> AgentMiddleware:
-    hook = count(noops.leave, "AgentMiddleware.after_chat_model")
-    return AgentMiddleware(after_chat_model=hook)
-
-
-def _struct_tool(count: Count) -> AgentMiddleware:
-    factory = noops.wrapping(count, "AgentMiddleware.wrap_tool_call")
-    return AgentMiddleware(wrap_tool_call=ToolMiddleware(invokable=factory))
-
-
-def _kinds() -> tuple[HandlerKind, ...]:
-    before, after = "before_model_rewrite_history", "after_model_rewrite_history"
-    return (
-        HandlerKind(
-            before,
-            2,
-            "ORD-002",
-            noops.Rewriter,
-            noops.PlainRewriter,
-            "before_chat_model",
-            _struct_before,
-        ),
-        HandlerKind(
-            after,
-            2,
-            "ORD-004",
-            noops.AfterRewriter,
-            noops.PlainAfterRewriter,
-            "after_chat_model",
-            _struct_after,
-        ),
-        HandlerKind("wrap_model_call", 2, "ORD-010", noops.ModelWrapper),
-        HandlerKind(
-            "wrap_invokable_tool_call",
-            1,
-            "ORD-014",
-            noops.ToolWrapper,
-            None,
-            "wrap_tool_call",
-            _struct_tool,
-        ),
-        HandlerKind(STREAMED_HOOK, 1, "ORD-014", noops.StreamWrapper),
-        HandlerKind("after_agent", 1, "RUN-017", noops.Finisher, noops.PlainFinisher),
-        HandlerKind(
-            "before_agent",
-            1,
-            "ORD-006",
-            noops.Preparer,
-            noops.PlainPreparer,
-            unit="build",
-        ),
-    )
-
-
+_BEFORE: Final = "before_model_rewrite_history"
+_AFTER: Final = "after_model_rewrite_history"
+_TOOL: Final = "wrap_invokable_tool_call"
+_KINDS: Final = (
+    HandlerKind(
+        *(_BEFORE, 2, "ORD-002", noops.Rewriter),
+        *(noops.PlainRewriter, "before_chat_model"),
+    ),
+    HandlerKind(
+        *(_AFTER, 2, "ORD-004", noops.AfterRewriter),
+        *(noops.PlainAfterRewriter, "after_chat_model"),
+    ),
+    HandlerKind("wrap_model_call", 2, "ORD-010", noops.ModelWrapper),
+    HandlerKind(_TOOL, 1, "ORD-014", noops.ToolWrapper, None, "wrap_tool_call"),
+    HandlerKind(STREAMED_HOOK, 1, "ORD-014", noops.StreamWrapper),
+    HandlerKind("after_agent", 1, "RUN-017", noops.Finisher, noops.PlainFinisher),
+    HandlerKind(
+        *("before_agent", 1, "ORD-006", noops.Preparer, noops.PlainPreparer),
+        unit="build",
+    ),
+)
 KINDS: Final[Mapping[str, HandlerKind]] = MappingProxyType(
-    {kind.hook: kind for kind in _kinds()}
+    {kind.hook: kind for kind in _KINDS}
 )
 """By hook. ``before_agent`` acts when the agent is built, so a build is its unit."""

@@ -141,7 +141,7 @@ async def memory(maker: Maker, spec: SideSpec) -> dict[str, int]:
     Raises what setting the side up raises.
     """
     side = await maker.made(spec, SharedParts())
-    found = await _traced(side)
+    found = await traced(side)
     kit = Deepest()
     side = await maker.made(spec, kit)
     for _ in range(WARM_UPS):
@@ -152,7 +152,8 @@ async def memory(maker: Maker, spec: SideSpec) -> dict[str, int]:
     return {**found, "blocks": max(kit.blocks - before, 0)}
 
 
-async def _traced(side: MeasuredSide) -> dict[str, int]:
+async def traced(side: MeasuredSide) -> dict[str, int]:
+    """Return the most bytes that one run holds, and those that it leaves."""
     tracemalloc.start()
     try:
         for _ in range(WARM_UPS):

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from statistics import median, quantiles
 from time import get_clock_info, perf_counter, thread_time
 from typing import Final, TypeAlias
@@ -182,21 +183,30 @@ async def series(
     return [Round(*times) for times in await turns(sides, rounds, seconds)]
 
 
+FEWEST: Final = 3
+"""Rounds that are taken whatever they cost."""
+
+
 async def turns(
     sides: Sequence[MeasuredSide],
     rounds: int,
     seconds: float = SECONDS,
     clock: Seconds | None = None,
+    budget: float = inf,
 ) -> list[tuple[float, ...]]:
     """Take one sample of each side a round, in seconds a unit, as the sides stand.
 
     Each round another side goes first, since the second one finds warmer caches. All
-    are timed by the same ``clock``, which is ``CLOCK`` if none is given.
+    are timed by the same ``clock``, which is ``CLOCK`` if none is given. After
+    ``budget`` seconds there are no more rounds, but for the first ``FEWEST``.
     """
     taken: list[tuple[float, ...]] = []
     with no_collections():
         often = [await repeats(side, seconds, clock) for side in sides]
+        end = WALL() + budget
         for turn in range(rounds):
+            if turn >= FEWEST and WALL() > end:
+                break
             times = [0.0] * len(sides)
             for position in range(len(sides)):
                 at = (turn + position) % len(sides)

@@ -6,6 +6,7 @@ told apart by their names, as those of a real agent are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from benchmarks.parts import Count
@@ -25,11 +26,16 @@ from refengine import (
 from refengine.model import MessageStream
 
 
-class Rewriter:
-    """A handler that hands the history back as it got it."""
+class IdleHandler:
+    """A handler with a name of its own: that of its class, and a number."""
 
     def __init__(self, at: int) -> None:
-        self.name = f"rewriter-{at}"
+        kind = re.sub(r"(?<!^)(?=[A-Z])", "-", type(self).__name__).lower()
+        self.name = f"{kind}-{at}"
+
+
+class Rewriter(IdleHandler):
+    """A handler that hands the history back as it got it."""
 
     async def before_model_rewrite_history(
         self, ctx: Context, messages: Sequence[Message]
@@ -38,62 +44,8 @@ class Rewriter:
         return ctx, messages
 
 
-class ToolWrapper:
-    """A handler that hands a tool call on."""
-
-    def __init__(self, at: int) -> None:
-        self.name = f"tool-wrapper-{at}"
-
-    async def wrap_invokable_tool_call(
-        self, ctx: Context, input: ToolCallInput, next: Endpoint
-    ) -> ToolCallResult:
-        """Call the tool."""
-        return await next(ctx, input)
-
-
-class ModelWrapper:
-    """A handler that hands a model call on."""
-
-    def __init__(self, at: int) -> None:
-        self.name = f"model-wrapper-{at}"
-
-    async def wrap_model_call(
-        self, ctx: Context, request: ModelRequest, next: ModelEndpoint
-    ) -> Message | MessageStream:
-        """Call the model."""
-        return await next(ctx, request)
-
-
-class Preparer:
-    """A handler that acts when the agent is built, and in no run."""
-
-    def __init__(self, at: int) -> None:
-        self.name = f"preparer-{at}"
-
-    async def before_agent(self, ctx: Context, config: AgentConfig) -> Context:
-        """Change nothing."""
-        del config
-        return ctx
-
-
-class StreamWrapper:
-    """A handler that acts on streaming tools only, of which there are none."""
-
-    def __init__(self, at: int) -> None:
-        self.name = f"stream-wrapper-{at}"
-
-    async def wrap_streamable_tool_call(
-        self, ctx: Context, input: ToolCallInput, next: StreamEndpoint
-    ) -> StreamToolCallResult:
-        """Call the tool."""
-        return await next(ctx, input)
-
-
-class AfterRewriter:
+class AfterRewriter(IdleHandler):
     """A handler that hands the history back as it got it, after the model."""
-
-    def __init__(self, at: int) -> None:
-        self.name = f"after-rewriter-{at}"
 
     async def after_model_rewrite_history(
         self, ctx: Context, messages: Sequence[Message]
@@ -102,11 +54,47 @@ class AfterRewriter:
         return ctx, messages
 
 
-class Finisher:
-    """A handler that looks at a run that succeeded."""
+class ToolWrapper(IdleHandler):
+    """A handler that hands a tool call on."""
 
-    def __init__(self, at: int) -> None:
-        self.name = f"finisher-{at}"
+    async def wrap_invokable_tool_call(
+        self, ctx: Context, input: ToolCallInput, next: Endpoint
+    ) -> ToolCallResult:
+        """Call the tool."""
+        return await next(ctx, input)
+
+
+class ModelWrapper(IdleHandler):
+    """A handler that hands a model call on."""
+
+    async def wrap_model_call(
+        self, ctx: Context, request: ModelRequest, next: ModelEndpoint
+    ) -> Message | MessageStream:
+        """Call the model."""
+        return await next(ctx, request)
+
+
+class StreamWrapper(IdleHandler):
+    """A handler that acts on streaming tools only, of which there are none."""
+
+    async def wrap_streamable_tool_call(
+        self, ctx: Context, input: ToolCallInput, next: StreamEndpoint
+    ) -> StreamToolCallResult:
+        """Call the tool."""
+        return await next(ctx, input)
+
+
+class Preparer(IdleHandler):
+    """A handler that acts when the agent is built, and in no run."""
+
+    async def before_agent(self, ctx: Context, config: AgentConfig) -> Context:
+        """Change nothing."""
+        del config
+        return ctx
+
+
+class Finisher(IdleHandler):
+    """A handler that looks at a run that succeeded."""
 
     async def after_agent(self, ctx: Context, messages: Sequence[Message]) -> Context:
         """Change nothing."""
@@ -114,23 +102,8 @@ class Finisher:
         return ctx
 
 
-class PlainPreparer:
-    """As Preparer, by a plain function."""
-
-    def __init__(self, at: int) -> None:
-        self.name = f"plain-preparer-{at}"
-
-    def before_agent(self, ctx: Context, config: AgentConfig) -> Context:
-        """Change nothing."""
-        del config
-        return ctx
-
-
-class PlainRewriter:
+class PlainRewriter(IdleHandler):
     """As Rewriter, by a plain function."""
-
-    def __init__(self, at: int) -> None:
-        self.name = f"plain-rewriter-{at}"
 
     def before_model_rewrite_history(
         self, ctx: Context, messages: Sequence[Message]
@@ -139,11 +112,8 @@ class PlainRewriter:
         return ctx, messages
 
 
-class PlainAfterRewriter:
+class PlainAfterRewriter(IdleHandler):
     """As AfterRewriter, by a plain function."""
-
-    def __init__(self, at: int) -> None:
-        self.name = f"plain-after-rewriter-{at}"
 
     def after_model_rewrite_history(
         self, ctx: Context, messages: Sequence[Message]
@@ -152,11 +122,17 @@ class PlainAfterRewriter:
         return ctx, messages
 
 
-class PlainFinisher:
-    """As Finisher, by a plain function."""
+class PlainPreparer(IdleHandler):
+    """As Preparer, by a plain function."""
 
-    def __init__(self, at: int) -> None:
-        self.name = f"plain-finisher-{at}"
+    def before_agent(self, ctx: Context, config: AgentConfig) -> Context:
+        """Change nothing."""
+        del config
+        return ctx
+
+
+class PlainFinisher(IdleHandler):
+    """As Finisher, by a plain function."""
 
     def after_agent(self, ctx: Context, messages: Sequence[Message]) -> Context:
         """Change nothing."""

@@ -138,7 +138,7 @@ def _corners(kind: HandlerKind) -> Iterator[PlannedRow]:
 
 
 def _forms(kind: HandlerKind) -> Iterator[PlannedRow]:
-    if kind.struct is None:
+    if kind.field is None:
         return
     native = SideSpec("engine", replace(kind.setting(100), form="native"))
     empty = SideSpec("engine", kind.setting(0))

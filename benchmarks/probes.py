@@ -18,11 +18,11 @@ from warnings import catch_warnings, simplefilter
 
 from benchmarks import noops
 from benchmarks.byhand import HELLO
+from benchmarks.engine_runs import runs
 from benchmarks.measure import MeasuredSide, Work, no_collections, repeats
 from benchmarks.parts import SharedParts
 from benchmarks.specs import Effort, SideSpec
 from benchmarks.subject import SubjectExtensions, Subjects
-from benchmarks.whole import runs
 from refengine import build_agent
 from refengine.awaiting import is_async
 from refengine.errors import MixedExtensionsWarning

@@ -15,7 +15,7 @@ from benchmarks.child import REFUSED
 from benchmarks.kinds import KINDS
 from benchmarks.measurer import ChildLostError, Measurer
 from benchmarks.plan import PlannedRow
-from benchmarks.specs import Effort, SideSpec, TurnsReply, TurnsRequest
+from benchmarks.specs import Effort, SideSpec, TurnsReply
 from benchmarks.statistics import change, difference, interval, ratio, seconds
 from compat.verdicts.cost import (
     Blocked,
@@ -41,9 +41,18 @@ def taken(
 ) -> TurnsReply | Blocked:
     """Return what came of these sides, or why nothing did."""
     try:
-        return TurnsReply.of(answer(measurer, TurnsRequest(sides, effort).to_json()))
+        return turns(measurer, sides, effort)
     except (ChildLostError, NotMeasuredError) as error:
         return Blocked(why=str(error))
+
+
+def turns(
+    measurer: Measurer, sides: tuple[SideSpec, ...], effort: Effort
+) -> TurnsReply:
+    """Let sides take turns; raises NotMeasuredError and ChildLostError."""
+    specs = [each.to_json() for each in sides]
+    request = {"do": "turns", "sides": specs, "effort": effort.to_json()}
+    return TurnsReply.of(answer(measurer, request))
 
 
 def answer(measurer: Measurer, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,9 +151,7 @@ def same(measurer: Measurer, side: SideSpec, effort: Effort) -> Estimate:
 
     Raises NotMeasuredError and ChildLostError.
     """
-    found = TurnsReply.of(
-        answer(measurer, TurnsRequest((side, side), effort).to_json())
-    )
+    found = turns(measurer, (side, side), effort)
     if found.refused:
         raise NotMeasuredError(found.refused[0][1])
     return ratio(found.series, 1, 0)

@@ -6,7 +6,9 @@ A setting says how many handlers of which hook, over which history, in which way
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final, Literal, Self, TypeAlias
+from typing import Any, Final, Literal, Self, TypeAlias, cast
+
+from pydantic import TypeAdapter
 
 from benchmarks.parts import CALL
 
@@ -21,8 +23,23 @@ HISTORY: Final = 10
 TOOLS: Final = 1
 
 
+class JsonValues:
+    """What goes to a child, or comes from it, as JSON values."""
+
+    __slots__ = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return asdict(cast("Any", self))
+
+    @classmethod
+    def of(cls, data: object) -> Self:
+        """Return what ``to_json`` wrote."""
+        return TypeAdapter(cls).validate_python(data)
+
+
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(JsonValues):
     """One point of the axes; what is not named stands where the axes cross."""
 
     hook: str
@@ -52,22 +69,13 @@ class Setting:
         """The names of its tools; the model calls the first."""
         return CALL.name, *(f"tool-{at}" for at in range(1, self.tools))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def of(cls, data: dict[str, Any]) -> Self:
-        """Return the setting that ``to_json`` wrote."""
-        return cls(**data)
-
 
 Refused: TypeAlias = tuple[str | None, str]
 Maker: TypeAlias = Literal["bare", "engine", "subject", "against"]
 
 
 @dataclass(frozen=True, slots=True)
-class SideSpec:
+class SideSpec(JsonValues):
     """One side: who makes it, and of what.
 
     ``bare`` is written by hand, ``engine`` has handlers that do nothing, ``subject``
@@ -80,57 +88,22 @@ class SideSpec:
     copies: int = 1
     without: int | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def of(cls, data: dict[str, Any]) -> Self:
-        """Return the side that ``to_json`` wrote."""
-        parts: dict[str, Any] = {**data, "setting": Setting.of(data["setting"])}
-        return cls(**parts)
-
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class Effort(JsonValues):
     """How long is measured: set-ups, rounds of each, seconds of one sample."""
 
     sets: int
     rounds: int
     seconds: float
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def of(cls, data: dict[str, Any]) -> Self:
-        """Return the effort that ``to_json`` wrote."""
-        return cls(**data)
-
 
 @dataclass(frozen=True, slots=True)
-class TurnsRequest:
-    """Sides that take turns, and how long."""
-
-    sides: tuple[SideSpec, ...]
-    effort: Effort
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the request."""
-        return {
-            "do": "turns",
-            "sides": [each.to_json() for each in self.sides],
-            "effort": self.effort.to_json(),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class TurnsReply:
+class TurnsReply(JsonValues):
     """What came of it: the rounds of every set-up, and of which sides.
 
-    ``refused`` holds the sides that have no place in a round: (clause, why) by place.
-    Those of the others stand in ``series`` in the order of ``places``.
+    ``refused`` holds (clause, why) of the sides that have no place in a round. The
+    others stand in ``series`` in the order of ``positions``.
     """
 
     positions: tuple[int, ...]
@@ -140,15 +113,3 @@ class TurnsReply:
     def column(self, position: int) -> int:
         """Return where the times of a side stand in each round."""
         return self.positions.index(position)
-
-    @classmethod
-    def of(cls, reply: dict[str, Any]) -> Self:
-        """Return what a reply says."""
-        series = tuple(
-            tuple(tuple(times) for times in rounds) for rounds in reply["series"]
-        )
-        refused = {
-            int(position): (clause, why)
-            for position, (clause, why) in reply["refused"].items()
-        }
-        return cls(tuple(reply["places"]), series, refused)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from benchmarks.byhand import HELLO
+from benchmarks.engine_runs import runs
 from benchmarks.measure import MeasuredSide
 from benchmarks.parts import ANSWERS, ASKS, INSTRUCTION, SharedParts
 from benchmarks.specs import Setting, SideSpec
-from benchmarks.whole import runs
 from refengine import AgentMiddleware, ChatModelAgentConfig, ToolsConfig, build_agent
 from refengine.errors import RefengineError
 from refengine.testing.json_values import is_list

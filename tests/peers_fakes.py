@@ -80,8 +80,8 @@ def prints(n, seen):
     return run(n, seen)
 
 
-def variant(build, calls=2):
-    return Variant(build.__name__, "before_model_rewrite_history", calls, build)
+def variant(build):
+    return Variant(build.__name__, "before_model_rewrite_history", build)
 
 
 def peer(*builds):

@@ -42,7 +42,7 @@ class Scripted:
         once = [tuple(self.law(n) for n in ns)]
         why = {str(at): ("RUN-004", "the tool ran 0 times") for at in self.refused}
         sets = request["effort"]["sets"] if places else 0
-        return {"places": places, "series": [once] * sets, "refused": why}
+        return {"positions": places, "series": [once] * sets, "refused": why}
 
 
 def sides(*ns, maker="engine"):

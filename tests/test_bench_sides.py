@@ -37,7 +37,7 @@ STREAMED = [replace(KINDS[hook].setting(3), stream=True) for hook in RUNS]
 FORMED = [
     replace(kind.setting(3), form=form)
     for kind in KINDS.values()
-    if kind.struct
+    if kind.field
     for form in FORMS
 ]
 EMPTY = [kind.setting(0) for kind in KINDS.values()]

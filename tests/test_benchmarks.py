@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import bars, engine_parts, floors, measure
+from benchmarks import bars, engine_runs, measure
 from benchmarks.bars import BARS
-from benchmarks.engine_parts import ChainNotEmptyError
+from benchmarks.engine_runs import ChainNotEmptyError
 from benchmarks.measure import (
+    FEWEST,
     MeasuredBar,
     MeasuredPair,
     MeasuredSide,
@@ -28,18 +29,15 @@ from benchmarks.measure import (
     repeats,
     sample,
     series,
+    turns,
 )
 from benchmarks.noops import Preparer, Rewriter
 from benchmarks.parts import (
     ANSWERS,
     ASKS,
-    CALL,
-    INSTRUCTION,
     CannedModel,
-    EchoTool,
     SharedParts,
 )
-from benchmarks.whole import runs
 from refengine.context import Context
 from refengine.testing import machine
 
@@ -149,6 +147,12 @@ class TestSeries:
 
         assert gc.isenabled()
         assert not any(enabled for _, enabled in clock.order)
+
+    def test_ends_with_its_budget_but_takes_a_few_rounds(self, clock):
+        sides = [clock.side("bare", 1.0), clock.side("ours", 2.0)]
+        taken = asyncio.run(turns(sides, 20, 1.0, budget=0.0))
+
+        assert taken == [(1.0, 2.0)] * FEWEST
 
     def test_that_fails_leaves_garbage_collection_on(self):
         async def work():
@@ -275,18 +279,6 @@ class TestKit:
         ]
 
 
-class TestFloors:
-    def test_loop_and_engine_end_with_the_same_answer_and_history(self):
-        async def both():
-            model, tool = CannedModel(ASKS, ANSWERS), EchoTool()
-            tools = {CALL.name: tool}
-            answer = await floors.run_by_hand(model, tools, INSTRUCTION, bars.HELLO, {})
-            agent = await engine_parts.agent_of(model, [tool])
-            return answer, await runs(agent, bars.HELLO)()
-
-        assert asyncio.run(both()) == (ANSWERS, ANSWERS)
-
-
 class TestBars:
     @pytest.mark.parametrize("bar", BARS, ids=lambda bar: bar.name)
     def test_both_sides_make_the_calls_they_say(self, bar):
@@ -319,10 +311,10 @@ class TestBars:
 
     def test_unused_handlers_leave_no_chain(self):
         agent = asyncio.run(
-            engine_parts.agent_of(CannedModel(ANSWERS), handlers=[Preparer(0)])
+            engine_runs.agent_of(CannedModel(ANSWERS), handlers=[Preparer(0)])
         )
 
-        engine_parts.refuse_any_chain(agent)
+        engine_runs.refuse_any_chain(agent)
 
 
 @pytest.fixture

@@ -90,11 +90,11 @@ def named_in(file: str) -> Iterator[str]:
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             yield node.name
-            yield from (f"{node.name}::{each}" for each in tests_among(node.body))
-    yield from tests_among(tree.body)
+            yield from (f"{node.name}::{each}" for each in functions_among(node.body))
+    yield from functions_among(tree.body)
 
 
-def tests_among(nodes: Iterable[ast.stmt]) -> list[str]:
+def functions_among(nodes: Iterable[ast.stmt]) -> list[str]:
     """Return the names of the functions that are tests."""
     named = [each.name for each in nodes if isinstance(each, ast.FunctionDef)]
     return [each for each in named if each.startswith("test_")]

@@ -2,8 +2,8 @@
 
 import pytest
 
+from benchmarks.peers.measuring import Lost, ask
 from benchmarks.peers.peer import NAMES
-from benchmarks.peers.trying import Lost, ask
 
 IN_DEV = {"langchain", "langgraph", "flow"}
 LIMIT = 100.0

@@ -4,7 +4,6 @@ The frameworks here are made up (``tests.peers_fakes``); no test asserts a time.
 """
 
 import asyncio
-import gc
 import json
 import sys
 from dataclasses import replace
@@ -12,22 +11,34 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.peers import measuring, sampling
-from benchmarks.peers.gate import WorkNotDoneError, admit
+from benchmarks.peers import measuring
+from benchmarks.peers.child import admitted
 from benchmarks.peers.measuring import (
     BARE,
+    NOTHING,
     OURS,
     PEER,
+    Lost,
+    ask,
+    attempts,
     costs,
+    fails_at,
+    failure_of,
     measure_peers,
     measured,
     set_ups,
     slope,
 )
-from benchmarks.peers.peer import NAMES, PeerCounts, UnknownPeerError, peer_named
-from benchmarks.peers.plan import PeerPlan, plan
-from benchmarks.peers.sampling import admitted
-from benchmarks.peers.trying import NOTHING, Lost, ask, attempts, fails_at, failure_of
+from benchmarks.peers.peer import (
+    NAMES,
+    PeerCounts,
+    PeerPlan,
+    UnknownPeerError,
+    WorkNotDoneError,
+    admit,
+    peer_named,
+    plan,
+)
 from compat.verdicts.cost import CostFailure
 from tests import peers_fakes as fakes
 
@@ -91,32 +102,12 @@ def test_further_points_are_taken_until_a_run_is_mostly_handlers(monkeypatch):
     async def once(work):
         return next(took)
 
-    monkeypatch.setattr("benchmarks.peers.sampling.once", once)
+    monkeypatch.setattr("benchmarks.peers.child.once", once)
     works = fakes.variant(fakes.works)
 
     found = asyncio.run(admitted(works, replace(TINY, further=(8, 16, 32))))
 
     assert list(found) == [0, 1, 2, 4, 8]
-
-
-def test_sides_take_turns_in_going_first_and_no_garbage_is_collected(monkeypatch):
-    clock, order, collecting = [0.0], [], set()
-    monkeypatch.setattr(sampling, "CLOCK", lambda: clock[0])
-
-    def side(name, seconds):
-        async def work():
-            order.append(name)
-            collecting.add(gc.isenabled())
-            clock[0] += seconds
-
-        return work
-
-    sides = side("bare", 1.0), side("ours", 2.0), side("peer", 4.0)
-    taken = asyncio.run(sampling.turns(sides, rounds=3, sample=1.0, budget=60.0))
-
-    assert taken == [(1.0, 2.0, 4.0)] * 3
-    assert order[3::3] == ["bare", "ours", "peer"]
-    assert (collecting, gc.isenabled()) == ({False}, True)
 
 
 @pytest.mark.parametrize("breaks", [0, 1, 5, 19, 20])

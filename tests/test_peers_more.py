@@ -8,8 +8,14 @@ from typing import Any
 
 import pytest
 
-from benchmarks.peers.gate import admit, counted, watched
-from benchmarks.peers.peer import ANSWER, PeerCounts, peer_named
+from benchmarks.peers.peer import (
+    ANSWER,
+    PeerCounts,
+    admit,
+    counted,
+    peer_named,
+    watched,
+)
 
 BEFORE = "before_model_rewrite_history"
 MODEL = "wrap_model_call"

@@ -32,8 +32,18 @@ from agent_framework.observability import ChatTelemetryLayer, disable_instrument
 
 from benchmarks.measure import Work
 from benchmarks.parts import CALL, INSTRUCTION
-from benchmarks.peers.gate import counted, watched
-from benchmarks.peers.peer import ANSWER, QUESTION, Build, PeerCounts, Variant
+from benchmarks.peers.peer import (
+    ANSWER,
+    QUESTION,
+    WRAP_MODEL,
+    WRAP_TOOL,
+    Build,
+    PeerCounts,
+    Variant,
+    counted,
+    echo,
+    watched,
+)
 
 HOOK: Final = "process"
 
@@ -105,11 +115,6 @@ class ScriptedClient(
         return self._say(messages)
 
 
-async def echo(text: str) -> str:
-    """Say what it is told."""
-    return text
-
-
 def wrapped(
     kind: Callable[[], AgentMiddleware | ChatMiddleware | FunctionMiddleware],
 ) -> Build:
@@ -131,17 +136,11 @@ def wrapped(
     return build
 
 
-def variants() -> Sequence[Variant]:
-    """Return the variants, having switched off the framework's instrumentation.
-
-    No hook of ours wraps a whole run: ``after_agent`` is the one that is called once in
-    it as well, on its way out.
-    """
-    disable_instrumentation()
-    return (
-        Variant("AgentMiddleware", "after_agent", 1, wrapped(WrapAgent)),
-        Variant("ChatMiddleware", "wrap_model_call", 2, wrapped(WrapChat)),
-        Variant(
-            "FunctionMiddleware", "wrap_invokable_tool_call", 1, wrapped(WrapFunction)
-        ),
-    )
+disable_instrumentation()
+VARIANTS: Final = (
+    # No hook of ours wraps a whole run: ``after_agent`` is the one that is called once
+    # in it as well, on its way out.
+    Variant("AgentMiddleware", "after_agent", wrapped(WrapAgent)),
+    Variant("ChatMiddleware", WRAP_MODEL, wrapped(WrapChat)),
+    Variant("FunctionMiddleware", WRAP_TOOL, wrapped(WrapFunction)),
+)

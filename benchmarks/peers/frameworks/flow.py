@@ -11,16 +11,20 @@ from itertools import cycle
 from typing import Any, Final, TypeAlias
 
 from benchmarks.measure import Work
-from benchmarks.peers.gate import counted
 from benchmarks.peers.peer import (
+    AFTER_MODEL,
     ANSWER,
+    BEFORE_MODEL,
     CALL_ID,
     QUESTION,
     TOOL,
     TOOL_TEXT,
+    WRAP_TOOL,
     Build,
     PeerCounts,
     Variant,
+    counted,
+    echo,
 )
 from compat.dialects.flow import (
     Content,
@@ -67,11 +71,6 @@ class CycledFlowModel:
         if self._seen is not None:
             self._seen.model += 1
         yield self._following()
-
-
-async def echo(text: str) -> str:
-    """Say what it is told."""
-    return text
 
 
 def abstaining() -> FlowCallback:
@@ -129,18 +128,10 @@ def run_of(agent: LlmAgent, plugins: Sequence[Plugin] = ()) -> Work:
     return work
 
 
-BEFORE_MODEL: Final = "before_model_rewrite_history"
-AFTER_MODEL: Final = "after_model_rewrite_history"
-WRAP_TOOL: Final = "wrap_invokable_tool_call"
 VARIANTS: Final = (
-    Variant("before_model", BEFORE_MODEL, 2, of_callbacks("before_model")),
-    Variant("after_model", AFTER_MODEL, 2, of_callbacks("after_model")),
-    Variant("before_tool", WRAP_TOOL, 1, of_callbacks("before_tool")),
-    Variant("plugin before_model", BEFORE_MODEL, 2, of_plugins("before_model")),
-    Variant("plugin before_tool", WRAP_TOOL, 1, of_plugins("before_tool")),
+    Variant("before_model", BEFORE_MODEL, of_callbacks("before_model")),
+    Variant("after_model", AFTER_MODEL, of_callbacks("after_model")),
+    Variant("before_tool", WRAP_TOOL, of_callbacks("before_tool")),
+    Variant("plugin before_model", BEFORE_MODEL, of_plugins("before_model")),
+    Variant("plugin before_tool", WRAP_TOOL, of_plugins("before_tool")),
 )
-
-
-def variants() -> Sequence[Variant]:
-    """Return what is measured."""
-    return VARIANTS

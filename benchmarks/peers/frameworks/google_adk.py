@@ -27,16 +27,21 @@ from google.genai.types import (
 )
 
 from benchmarks.measure import Work
-from benchmarks.peers.gate import counted, watched
 from benchmarks.peers.peer import (
+    AFTER_MODEL,
     ANSWER,
+    BEFORE_MODEL,
     CALL_ID,
     QUESTION,
     TOOL,
     TOOL_TEXT,
+    WRAP_TOOL,
     Build,
     PeerCounts,
     Variant,
+    counted,
+    echo,
+    watched,
 )
 
 Callback: TypeAlias = Callable[..., Awaitable[None]]
@@ -84,11 +89,6 @@ def response_of(part: Part) -> LlmResponse:
     return LlmResponse(content=content, usage_metadata=usage)
 
 
-async def echo(text: str) -> str:
-    """Say what it is told."""
-    return text
-
-
 class Plugin(BasePlugin):
     """A plugin with a name of its own."""
 
@@ -121,38 +121,20 @@ class BeforeToolPlugin(Plugin):
         """Let the tool be called."""
 
 
-def before_model() -> Callback:
-    """Return a callback of its own that lets the model be called."""
+def abstaining() -> Callback:
+    """Return a callback of its own that changes nothing, whatever it is told."""
 
-    async def callback(callback_context: Any, llm_request: Any) -> None:  # noqa: ANN401  # unused
-        del callback_context, llm_request
-
-    return callback
-
-
-def after_model() -> Callback:
-    """Return a callback of its own that leaves what the model said."""
-
-    async def callback(callback_context: Any, llm_response: Any) -> None:  # noqa: ANN401  # unused
-        del callback_context, llm_response
+    async def callback(*_: object, **__: object) -> None:
+        return None
 
     return callback
 
 
-def before_tool() -> Callback:
-    """Return a callback of its own that lets the tool be called."""
-
-    async def callback(tool: Any, args: Any, tool_context: Any) -> None:  # noqa: ANN401  # unused
-        del tool, args, tool_context
-
-    return callback
-
-
-def of_agent(position: str, callback: Callable[[], Callback]) -> Build:
+def of_agent(position: str) -> Build:
     """Return what builds a run of an agent with callbacks at that place."""
 
     def build(n: int, seen: PeerCounts | None) -> Work:
-        callbacks = [counted(callback(), seen, "hooks") for _ in range(n)]
+        callbacks = [counted(abstaining(), seen, "hooks") for _ in range(n)]
         return run_of(agent_of(seen, {position: callbacks}))
 
     return build
@@ -201,42 +183,18 @@ def text_of(content: Content | None) -> str:
     return "".join(part.text or "" for part in parts)
 
 
-BEFORE_MODEL: Final = "before_model_rewrite_history"
-WRAP_TOOL: Final = "wrap_invokable_tool_call"
 VARIANTS: Final = (
-    Variant(
-        "before_model_callback",
-        BEFORE_MODEL,
-        2,
-        of_agent("before_model_callback", before_model),
-    ),
-    Variant(
-        "after_model_callback",
-        "after_model_rewrite_history",
-        2,
-        of_agent("after_model_callback", after_model),
-    ),
-    Variant(
-        "before_tool_callback",
-        WRAP_TOOL,
-        1,
-        of_agent("before_tool_callback", before_tool),
-    ),
+    Variant("before_model_callback", BEFORE_MODEL, of_agent("before_model_callback")),
+    Variant("after_model_callback", AFTER_MODEL, of_agent("after_model_callback")),
+    Variant("before_tool_callback", WRAP_TOOL, of_agent("before_tool_callback")),
     Variant(
         "plugin before_model_callback",
         BEFORE_MODEL,
-        2,
         of_plugins(BeforeModelPlugin, "before_model_callback"),
     ),
     Variant(
         "plugin before_tool_callback",
         WRAP_TOOL,
-        1,
         of_plugins(BeforeToolPlugin, "before_tool_callback"),
     ),
 )
-
-
-def variants() -> Sequence[Variant]:
-    """Return what is measured."""
-    return VARIANTS

@@ -9,7 +9,7 @@ because the framework refuses two of one name.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
@@ -23,7 +23,15 @@ from benchmarks.peers.frameworks.graphs import (
     question,
     scripted_model,
 )
-from benchmarks.peers.peer import Build, PeerCounts, Variant
+from benchmarks.peers.peer import (
+    AFTER_MODEL,
+    BEFORE_MODEL,
+    WRAP_MODEL,
+    WRAP_TOOL,
+    Build,
+    PeerCounts,
+    Variant,
+)
 
 
 class UniquelyNamed(AgentMiddleware[Any, Any]):
@@ -178,11 +186,6 @@ def agent_of(middlewares: list[UniquelyNamed], seen: PeerCounts | None) -> Any: 
     return create(scripted_model(seen), [echo_tool(seen)], middleware=middlewares)
 
 
-BEFORE: Final = "before_model_rewrite_history"
-AFTER: Final = "after_model_rewrite_history"
-MODEL: Final = "wrap_model_call"
-TOOL: Final = "wrap_invokable_tool_call"
-
 _BEFORE: Final = MiddlewareKind(BeforeModelMiddleware, "abefore_model", counting_hook)
 _AFTER: Final = MiddlewareKind(AfterModel, "aafter_model", counting_hook)
 _MODEL: Final = MiddlewareKind(WrapModelMiddleware, "awrap_model_call", counting_wrap)
@@ -193,15 +196,10 @@ _MODEL_SYNC: Final = MiddlewareKind(
 _TOOL_SYNC: Final = MiddlewareKind(WrapToolSync, "wrap_tool_call", counting_wrap_sync)
 
 VARIANTS: Final = (
-    Variant("before_model", BEFORE, 2, awaited(_BEFORE)),
-    Variant("after_model", AFTER, 2, awaited(_AFTER)),
-    Variant("wrap_model_call", MODEL, 2, awaited(_MODEL)),
-    Variant("wrap_tool_call", TOOL, 1, awaited(_TOOL)),
-    Variant("wrap_model_call, sync", MODEL, 2, called(_MODEL_SYNC)),
-    Variant("wrap_tool_call, sync", TOOL, 1, called(_TOOL_SYNC)),
+    Variant("before_model", BEFORE_MODEL, awaited(_BEFORE)),
+    Variant("after_model", AFTER_MODEL, awaited(_AFTER)),
+    Variant("wrap_model_call", WRAP_MODEL, awaited(_MODEL)),
+    Variant("wrap_tool_call", WRAP_TOOL, awaited(_TOOL)),
+    Variant("wrap_model_call, sync", WRAP_MODEL, called(_MODEL_SYNC)),
+    Variant("wrap_tool_call, sync", WRAP_TOOL, called(_TOOL_SYNC)),
 )
-
-
-def variants() -> Sequence[Variant]:
-    """Return what is measured."""
-    return VARIANTS

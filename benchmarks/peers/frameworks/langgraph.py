@@ -23,8 +23,14 @@ from benchmarks.peers.frameworks.graphs import (
     question,
     scripted_model,
 )
-from benchmarks.peers.gate import counted
-from benchmarks.peers.peer import Build, PeerCounts, Variant
+from benchmarks.peers.peer import (
+    AFTER_MODEL,
+    BEFORE_MODEL,
+    Build,
+    PeerCounts,
+    Variant,
+    counted,
+)
 
 Messages: TypeAlias = Sequence[BaseMessage]
 Function: TypeAlias = Callable[[Messages], Awaitable[Messages]]
@@ -90,19 +96,12 @@ def agent_of(seen: PeerCounts | None, hooks: dict[str, Hook | None]) -> Any:  # 
 VARIANTS: Final = (
     Variant(
         "pre_model_hook of N functions",
-        "before_model_rewrite_history",
-        2,
+        BEFORE_MODEL,
         building("pre_model_hook", before),
     ),
     Variant(
         "post_model_hook of N functions",
-        "after_model_rewrite_history",
-        2,
+        AFTER_MODEL,
         building("post_model_hook", after),
     ),
 )
-
-
-def variants() -> Sequence[Variant]:
-    """Return what is measured."""
-    return VARIANTS

@@ -27,8 +27,19 @@ from pydantic_ai.usage import RequestUsage
 
 from benchmarks.measure import Work
 from benchmarks.parts import CALL, INSTRUCTION
-from benchmarks.peers.gate import counted, watched
-from benchmarks.peers.peer import ANSWER, QUESTION, Build, PeerCounts, Variant
+from benchmarks.peers.peer import (
+    ANSWER,
+    BEFORE_MODEL,
+    QUESTION,
+    WRAP_MODEL,
+    WRAP_TOOL,
+    Build,
+    PeerCounts,
+    Variant,
+    counted,
+    echo,
+    watched,
+)
 
 BeforeFunction: TypeAlias = Callable[
     [RunContext[Any], ModelRequestContext], Awaitable[ModelRequestContext]
@@ -92,11 +103,6 @@ async def say(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     return ModelResponse([call], usage=usage)
 
 
-async def echo(text: str) -> str:
-    """Say what it is told."""
-    return text
-
-
 def run_of(
     seen: PeerCounts | None, capabilities: Sequence[AbstractCapability[Any]]
 ) -> Work:
@@ -147,18 +153,8 @@ BEFORE: Final = "before_model_request"
 MODEL: Final = "wrap_model_request"
 TOOL: Final = "wrap_tool_execute"
 VARIANTS: Final = (
-    Variant(
-        BEFORE,
-        "before_model_rewrite_history",
-        2,
-        each_in_a(BeforeModelCapability, BEFORE),
-    ),
-    Variant(f"Hooks.on.{BEFORE}", "before_model_rewrite_history", 2, all_in_one),
-    Variant(MODEL, "wrap_model_call", 2, each_in_a(WrapModelCapability, MODEL)),
-    Variant(TOOL, "wrap_invokable_tool_call", 1, each_in_a(WrapToolCapability, TOOL)),
+    Variant(BEFORE, BEFORE_MODEL, each_in_a(BeforeModelCapability, BEFORE)),
+    Variant(f"Hooks.on.{BEFORE}", BEFORE_MODEL, all_in_one),
+    Variant(MODEL, WRAP_MODEL, each_in_a(WrapModelCapability, MODEL)),
+    Variant(TOOL, WRAP_TOOL, each_in_a(WrapToolCapability, TOOL)),
 )
-
-
-def variants() -> Sequence[Variant]:
-    """Return what is measured."""
-    return VARIANTS

@@ -9,7 +9,7 @@ The hook and the two stages of middleware are functions that call on.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator
 from typing import Any, Final, TypeAlias
 
 from strands import (
@@ -25,8 +25,18 @@ from strands.types.streaming import StreamEvent
 
 from benchmarks.measure import Work
 from benchmarks.parts import CALL, INSTRUCTION
-from benchmarks.peers.gate import counted
-from benchmarks.peers.peer import ANSWER, QUESTION, Build, PeerCounts, Variant
+from benchmarks.peers.peer import (
+    ANSWER,
+    BEFORE_MODEL,
+    QUESTION,
+    WRAP_MODEL,
+    WRAP_TOOL,
+    Build,
+    PeerCounts,
+    Variant,
+    counted,
+    echo,
+)
 
 Next: TypeAlias = Callable[[object], AsyncGenerator[Any]]
 Layer: TypeAlias = Callable[[object, Next], AsyncGenerator[Any]]
@@ -84,11 +94,6 @@ def answer() -> Iterator[StreamEvent]:
     yield {"contentBlockDelta": {"delta": {"text": ANSWER}}}
     yield {"contentBlockStop": {}}
     yield {"messageStop": {"stopReason": "end_turn"}}
-
-
-async def echo(text: str) -> str:
-    """Say what it is told."""
-    return text
 
 
 def agent_of(seen: PeerCounts | None) -> Agent:
@@ -152,19 +157,7 @@ def wrapped(stage: MiddlewareWrapPhase[Any, Any, Any]) -> Build:
 
 
 VARIANTS: Final = (
-    Variant("BeforeModelCallEvent", "before_model_rewrite_history", 2, with_hooks),
-    Variant(
-        "InvokeModelStage.Wrap", "wrap_model_call", 2, wrapped(InvokeModelStage.Wrap)
-    ),
-    Variant(
-        "ExecuteToolStage.Wrap",
-        "wrap_invokable_tool_call",
-        1,
-        wrapped(ExecuteToolStage.Wrap),
-    ),
+    Variant("BeforeModelCallEvent", BEFORE_MODEL, with_hooks),
+    Variant("InvokeModelStage.Wrap", WRAP_MODEL, wrapped(InvokeModelStage.Wrap)),
+    Variant("ExecuteToolStage.Wrap", WRAP_TOOL, wrapped(ExecuteToolStage.Wrap)),
 )
-
-
-def variants() -> Sequence[Variant]:
-    """Return what is measured."""
-    return VARIANTS

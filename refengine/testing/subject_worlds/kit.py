@@ -236,7 +236,7 @@ def _fixed() -> Mapping[str, Data]:
     return found
 
 
-def gaps_filled(value: Any, some: Mapping[str, Sequence[str]]) -> Any:  # noqa: ANN401  # JSON
+def gaps_filled(value: Any, some: Mapping[str, Sequence[str]]) -> Any:  # noqa: ANN401  # a value of JSON
     """Return a JSON value with words in its gaps, those of its keys too.
 
     ``<name:0>`` is the first of the names; where there are fewer, they come again.

@@ -1,19 +1,33 @@
-"""The engine, set up so that one part of it can be awaited over and over.
+"""Our engine at work: a whole run or build, as a user's program does it, or one part.
 
-Each function returns work that does what the loop does at that place and no less: a
-tool call starts from the model's call and ends with its text. This is the one module
-here that knows the engine from inside.
+What stands for a part does what the loop does at that place and no less: a tool call
+starts from the model's call and ends with its text. This is the one module here that
+knows the engine from inside.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Final
 
+from benchmarks.byhand import HELLO
 from benchmarks.measure import Work
-from benchmarks.parts import CALL, INSTRUCTION, CannedModel, EchoTool
+from benchmarks.parts import (
+    ANSWERS,
+    ASKS,
+    CALL,
+    INSTRUCTION,
+    CannedModel,
+    SharedParts,
+    StreamedModel,
+)
+from benchmarks.specs import STREAMED_HOOK, Setting
+from compat.adapters import adapt
 from refengine import (
     Agent,
+    AgentMiddleware,
     ChatModelAgentConfig,
     Context,
     Message,
@@ -25,9 +39,9 @@ from refengine.chain import CallScope, Pipeline
 from refengine.model_calls import ModelCall
 from refengine.resume.checkpoint import Keeper
 from refengine.tool_calls import ToolCallRun
-from refengine.tools import NO_OPTIONS
+from refengine.tools import NO_OPTIONS, Tool
 
-RUN_PATH = ("agent",)
+RUN_PATH: Final = ("agent",)
 
 
 class ChainNotEmptyError(AssertionError):
@@ -39,24 +53,95 @@ class ChainNotEmptyError(AssertionError):
         super().__init__(f"hooks that nobody overrides left a chain: {longer}")
 
 
+async def run(
+    setting: Setting,
+    kit: SharedParts,
+    handlers: Sequence[object],
+    structs: Sequence[AgentMiddleware],
+) -> Work:
+    """Build the agent and return one run of it, which ends with its answer."""
+    agent = await build_agent(config_of(setting, kit, handlers, structs))
+    return runs(agent, (HELLO,) * setting.history, stream=setting.stream)
+
+
+def build(
+    setting: Setting,
+    kit: SharedParts,
+    handlers: Sequence[object],
+    structs: Sequence[AgentMiddleware],
+) -> Work:
+    """Return one build of the agent."""
+    config = config_of(setting, kit, handlers, structs)
+
+    async def work() -> Agent:
+        return await build_agent(config)
+
+    return work
+
+
+def runs(
+    agent: Agent,
+    messages: Sequence[Message],
+    *,
+    stream: bool = False,
+    checkpoint: str | None = None,
+) -> Work:
+    """Return one run of an agent, for a caller that needs no events.
+
+    ``checkpoint`` is the key of one that is kept, and the same each time.
+    """
+
+    async def work() -> Message | None:
+        async with agent.run(messages, stream, checkpoint=checkpoint) as run:
+            return (await run.result()).answer
+
+    return work
+
+
+def config_of(
+    setting: Setting,
+    kit: SharedParts,
+    handlers: Sequence[object],
+    structs: Sequence[AgentMiddleware],
+) -> ChatModelAgentConfig:
+    """Return the configuration: structs stand as they are, or adapted to handlers."""
+    make = kit.streamed_tool if setting.hook == STREAMED_HOOK else kit.tool
+    model = kit.streamed_model if setting.stream else kit.model
+    adapted = adapt(structs) if setting.form == "adapted" else []
+    config = _config(
+        model(ASKS, ANSWERS),
+        [make(name) for name in setting.tool_names],
+        [*adapted, *handlers],
+    )
+    native = structs if setting.form == "native" else ()
+    return replace(config, middlewares=native)
+
+
 async def agent_of(
     model: CannedModel,
-    tools: Sequence[EchoTool] = (),
+    tools: Sequence[Tool] = (),
     handlers: Sequence[object] = (),
     *,
     checkpoints: Keeper | None = None,
 ) -> Agent:
     """Build an agent under the default profile."""
-    config = ChatModelAgentConfig(
+    config = _config(model, tools, handlers)
+    return await build_agent(replace(config, checkpoints=checkpoints))
+
+
+def _config(
+    model: CannedModel | StreamedModel,
+    tools: Sequence[Tool],
+    handlers: Sequence[object],
+) -> ChatModelAgentConfig:
+    return ChatModelAgentConfig(
         RUN_PATH[0],
         "what is measured",
         model,
         INSTRUCTION,
         ToolsConfig(tools),
         handlers=handlers,
-        checkpoints=checkpoints,
     )
-    return await build_agent(config)
 
 
 def before_model(agent: Agent, ctx: Context, messages: Sequence[Message]) -> Work:
