@@ -229,7 +229,7 @@ SKIPS = {
     "tests/go_support.py": 1,  # Go, for which drivers are built with a user's code
     "tests/node_support.py": 1,  # Node, for which drivers in TypeScript are built
     "tests/program_support.py": 1,  # node, and clients that CI installs where it is
-    "tests/properties/test_differential.py": 1,  # engines that need Go, node or an extra
+    "tests/properties/test_differential.py": 1,  # engines that need Go or an extra
     "tests/test_adk_go_driver.py": 1,  # Go, with which the driver is built
     "tests/test_adk_pack.py": 1,  # the extra adk; a step of CI has it
     "tests/test_eino_differential.py": 1,  # Go, with which the driver is built

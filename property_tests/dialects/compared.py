@@ -181,7 +181,7 @@ class Spelling:
     words: tuple[str, ...]
     texts: frozenset[str]
 
-    def plain(self, value: Any) -> Any:  # noqa: ANN401  # JSON
+    def plain(self, value: Any) -> Any:  # noqa: ANN401  # a value of JSON
         """Return a value with the world's words alone in place of an engine's own."""
         if isinstance(value, str):
             return self._said(value) if value in self.texts else value
