@@ -167,7 +167,7 @@ class Loop:
         What needs no waiting is not awaited: a coroutine for each part made a run
         without handlers a tenth slower.
         """
-        machine, watch = self.machine, self.watch
+        watch = self.watch
         try:
             self.start()
             while self.status == "error" and self.next_iteration():
@@ -199,8 +199,8 @@ class Loop:
                     self.end_calls(batch)
                 elif self.owed:
                     self.status = "completed"
-            if machine.after_agent and self.status in SUCCESS:
-                await machine.after_agent.observe(self.ctx, self.history)
+            if self.status in SUCCESS and self.machine.after_agent:
+                await self.machine.after_agent.observe(self.ctx, self.history)
                 await self.come_out()
         except (Interrupt, BaseExceptionGroup) as error:
             yield await self.interrupted(error)
