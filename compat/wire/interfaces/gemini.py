@@ -275,11 +275,16 @@ def gemini_said(body: Tree, place: int, calls: int = 0) -> Message:
     answer among the contents, and so many ``calls`` were told of it before.
     """
     number = count(calls)
-    first = next(iter(listed(body, "candidates")), {})
+    first = _first(body)
     return message_of(
         _part(each, place, number)
         for each in listed(object_of(first, "content"), "parts")
     )
+
+
+def _first(body: Tree) -> Tree:
+    candidates = listed(body, "candidates")
+    return candidates[0] if candidates else {}
 
 
 def _part(part: Tree, place: int, number: Iterator[int]) -> SaidPart:
@@ -301,7 +306,7 @@ class GeminiStream(AnswerReader):
 
     def event(self, tree: Tree) -> None:
         """Take an event in, which has whole calls."""
-        first = next(iter(listed(tree, "candidates")), {})
+        first = _first(tree)
         self.ended |= "finishReason" in first
         said = gemini_said(tree, self._place, self._calls)
         pieces = [
