@@ -27,7 +27,7 @@ from compat.verdicts.migration import (
 )
 from compat.verdicts.sharpness import Sharpness
 from refengine.testing.channels import VOLATILE
-from refengine.testing.json_values import is_mapping
+from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.scenario import Scenario
 
 Json: TypeAlias = "dict[str, Any]"
@@ -323,7 +323,7 @@ def _value(found: object) -> Any:  # noqa: ANN401  # any JSON value
         return json.loads(found.model_dump_json(exclude_defaults=True))
     if is_mapping(found):
         return dict(found)
-    if isinstance(found, tuple | list):
+    if is_list(found):
         return [_value(each) for each in found]
     return found
 

@@ -17,11 +17,8 @@ from typing import Final, TypeAlias
 
 from compat.drivers.connection import Command, KeptDriver
 from compat.drivers.flow.subjects import FlowSubjectEngine
-from compat.drivers.subjects import (
-    SubjectEngine,
-    SubjectMistakeError,
-    SubjectWatch,
-)
+from compat.drivers.saying import SubjectMistakeError
+from compat.drivers.subjects import SubjectEngine, SubjectWatch
 from compat.migration.corpus import Corpus
 from compat.migration.judge import MigrationJudge, Terms
 from compat.migration.options import EVERYWHERE

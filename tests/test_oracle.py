@@ -1,0 +1,88 @@
+"""What the reference shows for each clause in its own worlds, as it was once reviewed.
+
+Engines are judged by comparison with the reference, so a fault of the reference would
+become right: here it shows. After a change that is meant, write the files anew and read
+what changed in them:
+
+    python -m tests.test_oracle
+"""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from property_tests.dialects.compared import ComparedClause, entries_of
+from property_tests.dialects.dialects import dialect_named, dialects
+
+GOLDEN = Path(__file__).parent / "golden" / "oracle"
+JUDGED = [each.name for each in dialects() if each.oracle is not None]
+MUTANTS = [
+    pytest.param(name, mutant, id=mutant.id)
+    for name in JUDGED
+    for mutant in dialect_named(name).mutants
+]
+
+
+def shown(name, door=None) -> Iterator[tuple[str, str]]:
+    """Yield what each clause compares in each of its own worlds, and of which one."""
+    dialect = dialect_named(name)
+    clauses = {each.clause: each for each in dialect.checks}
+    numbers: dict[str, int] = {}
+    for world in dialect.fixed():
+        clause = clauses[world.clause]
+        number = numbers[world.clause] = numbers.get(world.clause, 0) + 1
+        if isinstance(clause, ComparedClause):
+            made = reference(name) if door is None else door
+            seen = entries_of(made.play(world.scenario), dialect.words(world.scenario))
+            yield f"{world.clause} world {number}", written(clause, seen)
+
+
+def written(clause, entries) -> str:
+    """Return the lanes of a clause's projections as one line of JSON."""
+    found = [
+        {" ".join(key): lane.entries for key, lane in each.lanes_of(entries).items()}
+        for each in clause.about.compares
+    ]
+    return json.dumps(found, ensure_ascii=False)
+
+
+def reference(name):
+    """Return the reference of a dialect under its own profile, with all it can do."""
+    door = dialect_named(name).load(name, None)
+    assert door.name == name
+    return door
+
+
+@cache
+def golden(name) -> dict[str, str]:
+    lines = json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
+    return {key: json.dumps(each, ensure_ascii=False) for key, each in lines.items()}
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_the_reference_shows_what_was_reviewed(name) -> None:
+    assert dict(shown(name)) == golden(name)
+
+
+@pytest.mark.one_in(5)
+@pytest.mark.parametrize(("name", "mutant"), MUTANTS)
+def test_a_fault_of_the_reference_shows_in_what_was_reviewed(name, mutant) -> None:
+    found = shown(name, mutant.door())
+
+    assert any(text != golden(name)[world] for world, text in found)
+
+
+def main() -> None:
+    """Write what is golden anew."""
+    GOLDEN.mkdir(parents=True, exist_ok=True)
+    for name in JUDGED:
+        rows = [f"{json.dumps(key)}: {text}" for key, text in shown(name)]
+        body = ",\n".join(rows)
+        (GOLDEN / f"{name}.json").write_text(f"{{\n{body}\n}}\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
