@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run all tests, also those of tests/long.toml and all cases of one_in",
     )
     parser.addoption(
-        "--later", action="store_true", help="run those tests and cases alone"
+        "--later", action="store_true", help="run what tests/long.toml lists alone"
     )
 
 
@@ -38,8 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Tell what the mark is for."""
     config.addinivalue_line(
         "markers",
-        "one_in(n): the cases show one fact many times; one in n runs now, and the"
-        " others later, with --all",
+        "one_in(n): the cases show one fact many times; one in n runs, and the others"
+        " with --all alone",
     )
 
 
@@ -58,17 +58,18 @@ def pytest_collection_modifyitems(
     seen: Counter[str] = Counter()
     now: list[pytest.Item] = []
     later: list[pytest.Item] = []
+    cases: list[pytest.Item] = []
     for item in items:
         names = _names(item)
         mark = item.get_closest_marker("one_in")
         is_case = mark is not None and seen[names[-1]] % mark.args[0]
         seen[names[-1]] += 1
-        (later if is_case or long & {*names} else now).append(item)
+        (cases if is_case else later if long & {*names} else now).append(item)
     kept, left = (later, now) if config.getoption("--later") else (now, later)
-    if left:
+    if left or cases:
         items[:] = kept
-        config.hook.pytest_deselected(items=left)
-    config.stash[LEFT] = 0 if kept is later else len(left)
+        config.hook.pytest_deselected(items=[*left, *cases])
+    config.stash[LEFT] = 0 if kept is later else len(left) + len(cases)
 
 
 def _long() -> set[str]:
@@ -114,7 +115,7 @@ def pytest_terminal_summary(
     if left := config.stash.get(LEFT, 0):
         terminalreporter.write_line(
             f"{left:,} {'tests were' if left > 1 else 'test was'} left for later:"
-            " with --all they run, too, and with --later alone"
+            " with --all they run, too, and with --later what is more than another case"
         )
 
 

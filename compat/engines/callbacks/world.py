@@ -53,14 +53,20 @@ class ScriptedSessionError(Exception):
 
 
 def words_of(scenario: CallbacksScenario) -> Iterator[str]:
-    """Yield what the errors of a world say, and names that errors are told by."""
+    """Yield what the errors of a world say, and the types that a listener cannot hear.
+
+    A refusal names these; that it names all the others, too, is one engine's help.
+    """
     types = (*CALLBACK_TYPES, *(each.name for each in scenario.rows))
+    owned = [
+        name for name, row in CALLBACK_TYPES.items() if "listener" not in row.owners
+    ]
     listeners = (*(each.name for each in scenario.clients), LISTENER)
     yield from (fault_of(who, each) for who in listeners for each in types)
     yield from (f"{each.name} fails" for each in scenario.middleware)
     yield from (each.error for each in scenario.script if each.error)
     yield from (each.error for each in scenario.tools if each.error)
-    yield from types
+    yield from owned
 
 
 def fault_of(who: str, name: str) -> str:

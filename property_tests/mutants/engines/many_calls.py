@@ -169,7 +169,7 @@ def _first_unknown_only(right: Right) -> Right:
         batch = right(self, *given)
         unknown = [each for each in batch.calls if hasattr(each, "answered")]
         for each in unknown[1:]:
-            each.text = ""
+            each.answered = True
         return batch
 
     return batch_of
