@@ -67,10 +67,9 @@ class ComparedClause:
 
         In a world that is none of the clause's there are none.
         """
-        same = seen == right.entries
         expected = right.lanes(self)
         for projection, lanes in zip(self.about.compares, expected, strict=False):
-            found = lanes if same else projection.lanes_of(seen)
+            found = projection.lanes_of(seen)
             for key in {**lanes, **found}:
                 if not projection.shared or (key in lanes and key in found):
                     yield _decision(projection, key, lanes.get(key), found.get(key))
@@ -80,7 +79,7 @@ def _decision(
     projection: Projection, key: Key, right: Lane | None, seen: Lane | None
 ) -> DialectDecision:
     one, other = projection.sides(right or Lane([], []), seen or Lane([], []))
-    found = None if right is seen else lane_difference(one, other, projection.how)
+    found = lane_difference(one, other, projection.how)
     names = zip(projection.lanes.split(), key, strict=True)
     lane = ", ".join(f"{name} {value}" for name, value in names if name != "run")
     claim = f"what the reference does{f' ({lane})' if lane else ''}"
