@@ -77,9 +77,14 @@ def test_a_fault_of_the_reference_shows_in_what_was_reviewed(name, mutant) -> No
 
 def test_a_number_in_the_place_of_true_is_a_difference() -> None:
     dialect = dialect_named("callbacks")
-    [clause] = [each for each in dialect.checks if each.clause == "CB-004"]
+    [clause] = [
+        each
+        for each in dialect.checks
+        if isinstance(each, ComparedClause) and each.clause == "CB-004"
+    ]
     world = [each.scenario for each in dialect.fixed() if each.clause == "CB-004"][1]
     door = reference("callbacks")
+    assert dialect.oracle is not None
     right = dialect.oracle.right(world, door.profile, door.capabilities)
     seen = json.loads(json.dumps(right.entries))
     [first, *_] = [each for each in seen if each.get("callback") == "on_agent_step"]

@@ -274,10 +274,10 @@ def plan(*, quick: bool) -> PeerPlan:
             sample=0.002,
             budget=0.05,
             memory=(10, 50),
-            limit=30.0,
+            limit=90.0,
             deepest=600,
             bisect=False,
-            probe=10.0,
+            probe=30.0,
             variants=1,
         )
     return PeerPlan(
