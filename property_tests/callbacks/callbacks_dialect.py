@@ -15,6 +15,7 @@ from compat.engines.callbacks.reference import CallbacksV2
 from compat.engines.callbacks.scenario import CallbacksScenario
 from compat.engines.callbacks.world import words_of
 from compat.engines.dialect_loading import load_dialect_engine
+from property_tests.dialects.compared import spelled_by
 from property_tests.dialects.dialect import Dialect, DialectMutant, worlds_in
 
 if TYPE_CHECKING:
@@ -51,6 +52,6 @@ CALLBACKS: Final = Dialect(
     broken=_broken,
     strategy=_strategy,
     reference=lambda profile, _: CallbacksV2(profile),
-    words=words_of,
+    entries=spelled_by(words_of),
 )
 """What ``dialects.py`` names."""

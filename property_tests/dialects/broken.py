@@ -6,7 +6,7 @@ the mutant of each posture on which what is expected depends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -56,19 +56,27 @@ class BrokenReferences:
             under=says,
         )
 
-    def other_postures(self, contract: Contract) -> Iterator[DialectMutant]:
+    def other_postures(
+        self,
+        contract: Contract,
+        under: Mapping[str, str] | None = None,
+        unshown: Iterable[str] = (),
+    ) -> Iterator[DialectMutant]:
         """Yield a mutant for every other option of each posture that a clause names.
 
-        It violates the clauses that say they depend on that posture.
+        It violates the clauses that say they depend on that posture. ``under`` has the
+        profile for a posture that decides nothing under the usual one, ``unshown``
+        each ``posture option`` that no world tells from the profile's own.
         """
-        says: AnyProfile = self.profile_named(self.under)
-        for posture, options in options_of(type(says)).items():
+        usual: AnyProfile = self.profile_named(self.under)
+        left = frozenset(unshown)
+        for posture, options in options_of(type(usual)).items():
             clauses = [x.id for x in contract.checked if posture in x.postures]
-            for option in options:
-                if clauses and option != getattr(says, posture):
-                    yield self.other_posture(
-                        posture, option, " ".join(clauses), self.under
-                    )
+            says = (under or {}).get(posture, self.under)
+            own = getattr(self.profile_named(says), posture)
+            for option in options if clauses else ():
+                if option != own and f"{posture} {option}" not in left:
+                    yield self.other_posture(posture, option, " ".join(clauses), says)
 
     def other_posture(
         self, posture: str, option: str, violates: str, under: str

@@ -31,16 +31,19 @@ from refengine.testing.projection import (
 )
 from refengine.testing.trace import Trace
 
-Words: TypeAlias = Callable[[Any], Iterable[str]]
+Entries: TypeAlias = Callable[[Trace, Any], "Sequence[Entry]"]
 Lanes: TypeAlias = "Mapping[Key, Lane]"
 
 GIVEN: Final = frozenset(
     (
-        *("run_start", "model_chunk", "model_response", "model_error"),
+        *("run_start", "run_end", "model_chunk", "model_response", "model_error"),
         *("tool_chunk", "tool_end", "tool_error"),
     )
 )
-"""What a world does; all else in a trace is what an engine does upon it."""
+"""What a world does; all else in a trace is what an engine does upon it.
+
+At the end of a run the world looks at what was kept.
+"""
 KEPT: Final = 1000
 """So many worlds of the reference are kept: those of a matrix come again and again."""
 
@@ -91,12 +94,12 @@ def _decision(
 class Oracle:
     """Plays worlds on the reference of a dialect, each once.
 
-    ``play`` takes a scenario, a profile and capabilities; ``words`` are those that a
-    world's errors are made of.
+    ``play`` takes a scenario, a profile and capabilities; ``entries`` makes of a trace
+    in a scenario what is compared.
     """
 
-    def __init__(self, play: Callable[..., Trace], words: Words) -> None:
-        self._play, self.words = play, words
+    def __init__(self, play: Callable[..., Trace], entries: Entries) -> None:
+        self._play, self.entries = play, entries
         self._kept = lru_cache(KEPT)(self._right)
 
     def right(
@@ -108,7 +111,7 @@ class Oracle:
 
     def _right(self, asked: Asked) -> RightTrace:
         trace = self._play(asked.scenario, asked.profile, asked.capabilities)
-        entries = entries_of(trace, self.words(asked.scenario))
+        entries = self.entries(trace, asked.scenario)
         return RightTrace(scenario_json(asked.scenario), entries)
 
 
@@ -143,6 +146,11 @@ class RightTrace:
             mine = about.compares if in_worlds(about.worlds, self.world) else ()
             self._lanes[about.id] = [each.lanes_of(self.entries) for each in mine]
         return self._lanes[about.id]
+
+
+def spelled_by(words: Callable[[Any], Iterable[str]]) -> Entries:
+    """Return what makes entries of a trace, by the words of errors in a scenario."""
+    return lambda trace, scenario: entries_of(trace, words(scenario))
 
 
 def entries_of(trace: Trace, words: Iterable[str]) -> Sequence[Entry]:

@@ -1,24 +1,22 @@
-"""Letting checks decide in one world of a dialect, and shrinking one that fails."""
+"""Judging one world of a dialect, and shrinking one in which a clause fails."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from pydantic import BaseModel, JsonValue
 
 from compat.verdicts.conformance import ClauseFailure, SeenLine
-from property_tests.dialects.compared import ComparedClause, entries_of, first_of
+from property_tests.dialects.compared import ComparedClause, first_of
 from property_tests.dialects.decision import DialectDecision, scenario_json
 from property_tests.dialects.dialect import (
     Dialect,
-    DialectCheck,
     DialectDoor,
-    PlayedDialect,
     RefusedWorldError,
 )
-from refengine.testing.trace import to_json
+from refengine.testing.trace import Trace, to_json
 
 NEAR: Final = 4
 """So many observations before the one that decided, and one behind, are shown."""
@@ -28,27 +26,25 @@ TRIES: Final = 120
 
 @dataclass(slots=True)
 class DecidedWorld:
-    """What the checks said of one world: how often each decided, and what failed.
+    """What the clauses said of one world: how often each decided, and what failed.
 
-    ``errors`` are checks that broke down over the trace. ``behind`` are clauses that
-    differ from the reference where another did so before.
+    ``behind`` are clauses that differ where another did so before.
     """
 
     decided: dict[str, int] = field(default_factory=dict[str, int])
     failed: dict[str, ClauseFailure] = field(default_factory=dict[str, ClauseFailure])
-    errors: dict[str, str] = field(default_factory=dict[str, str])
     behind: list[str] = field(default_factory=list[str])
     refused: str = ""
 
 
 class WorldDecider:
-    """The checks of a dialect in front of one door."""
+    """The clauses of a dialect in front of one door."""
 
     def __init__(
         self,
         dialect: Dialect,
         door: DialectDoor,
-        checks: Sequence[DialectCheck | ComparedClause],
+        checks: Sequence[ComparedClause],
     ) -> None:
         self._dialect, self._door = dialect, door
         self._checks = [
@@ -61,91 +57,34 @@ class WorldDecider:
         return tuple(each.clause for each in self._checks)
 
     def judge(self, scenario: BaseModel, only: Sequence[str] = ()) -> DecidedWorld:
-        """Play a scenario and let the checks, or only some, decide."""
-        found = DecidedWorld()
+        """Play a scenario and hold its trace against the reference's.
+
+        All clauses say which of them differs first, also where ``only`` some are asked.
+        """
         try:
             trace = self._door.play(scenario)
         except RefusedWorldError as error:
-            found.refused = str(error)
-            return found
-        played = PlayedDialect(scenario, self._door.profile, trace)
-        self._compare(played, only, found)
-        self._check(played, only, found)
-        return found
-
-    def _compare(
-        self, played: PlayedDialect, only: Sequence[str], found: DecidedWorld
-    ) -> None:
-        """Hold a trace against the reference's; all clauses say which is the first."""
-        clauses = [x for x in self._checks if isinstance(x, ComparedClause)]
-        oracle = self._dialect.oracle
-        if oracle is None or not clauses:
-            return
-        right = oracle.right(played.scenario, played.profile, self._door.capabilities)
-        seen = entries_of(played.trace, oracle.words(played.scenario))
-        decisions = {x.clause: list(x.decisions(right, seen)) for x in clauses}
-        found.decided = {
-            clause: len(each)
-            for clause, each in decisions.items()
-            if each and (not only or clause in only)
-        }
+            return DecidedWorld(refused=str(error))
+        oracle, door = self._dialect.oracle, self._door
+        right = oracle.right(scenario, door.profile, door.capabilities)
+        seen = oracle.entries(trace, scenario)
+        decisions = {x.clause: list(x.decisions(right, seen)) for x in self._checks}
         failing, behind = first_of(decisions, right)
-        found.behind = [each for each in behind if not only or each in only]
-        for clause, decision in failing.items():
-            if not only or clause in only:
-                found.failed[clause] = self._failure(decision, played)
-
-    def _check(
-        self, played: PlayedDialect, only: Sequence[str], found: DecidedWorld
-    ) -> None:
-        checks = [x for x in self._checks if isinstance(x, DialectCheck)]
-        asked = [each for each in checks if not only or each.clause in only]
-        if asked and self._dialect.view is not None:
-            view = self._dialect.view(played)
-            for check in asked:
-                self._ask(check, view, played, found)
-
-    def _ask(
-        self,
-        check: DialectCheck,
-        view: Any,  # noqa: ANN401  # a dialect's own type
-        played: PlayedDialect,
-        found: DecidedWorld,
-    ) -> None:
-        try:
-            views = self._views(check, view, played)
-            decisions = list(check.decide(*views)) if views else []
-        except RefusedWorldError:
-            return
-        except Exception as error:  # noqa: BLE001  # a check may meet anything
-            found.errors[check.clause] = f"{type(error).__name__}: {error}"
-            return
-        if decisions:
-            found.decided[check.clause] = len(decisions)
-        failing = next((each for each in decisions if not each.holds), None)
-        if failing is not None:
-            found.failed[check.clause] = self._failure(failing, played)
-
-    def _views(
-        self,
-        check: DialectCheck,
-        view: Any,  # noqa: ANN401  # a dialect's own type
-        played: PlayedDialect,
-    ) -> Sequence[Any]:
-        """Return what a check is given, nothing where its world has no variant."""
-        if check.variant is None:
-            return (view,)
-        other = check.variant(played.scenario)
-        if other is None:
-            return ()
-        trace = self._door.play(other)
-        beside = PlayedDialect(other, self._door.profile, trace)
-        return () if self._dialect.view is None else (view, self._dialect.view(beside))
+        asked = set(only or decisions)
+        return DecidedWorld(
+            {x: len(each) for x, each in decisions.items() if each and x in asked},
+            {
+                clause: self._failure(each, scenario, trace)
+                for clause, each in failing.items()
+                if clause in asked
+            },
+            [each for each in behind if each in asked],
+        )
 
     def _failure(
-        self, decision: DialectDecision, played: PlayedDialect
+        self, decision: DialectDecision, scenario: BaseModel, trace: Trace
     ) -> ClauseFailure:
-        lines = self._dialect.lines(played.trace)
+        lines = self._dialect.lines(trace)
         path = decision.difference[0] if decision.difference else ""
         return ClauseFailure(
             variant="played",
@@ -154,7 +93,7 @@ class WorldDecider:
             got=cast("JsonValue", to_json(decision.got)),
             path=path,
             around=tuple(_around(lines, decision.place)),
-            scenario=scenario_json(played.scenario),
+            scenario=scenario_json(scenario),
         )
 
     def smallest(self, clause: str, scenario: BaseModel) -> ClauseFailure | None:

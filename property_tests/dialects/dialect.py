@@ -6,18 +6,18 @@ worlds, how one is played, what is seen, and what its clauses ask for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from json import dumps, loads
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 from pydantic import BaseModel, JsonValue
 
 from compat.engines.capabilities import CapabilityError
-from property_tests.dialects.compared import ComparedClause, Oracle, Words
-from property_tests.dialects.decision import DialectDecision, lacking, scenario_json
+from property_tests.dialects.compared import ComparedClause, Entries, Oracle
+from property_tests.dialects.decision import scenario_json
 from property_tests.dialects.smaller import line_of, smaller_of
 from property_tests.registry import Contract, read_contract
 from refengine.postures import AnyProfile
@@ -36,42 +36,6 @@ class JudgedWorld:
     def json(self) -> dict[str, JsonValue]:
         """The scenario as JSON, without what is as it would be anyway."""
         return scenario_json(self.scenario)
-
-
-@dataclass(frozen=True, slots=True)
-class PlayedDialect:
-    """A world as a door played it: the scenario, the profile, and what was seen."""
-
-    scenario: Any
-    profile: Any
-    trace: Any
-
-
-DialectDecide: TypeAlias = Callable[..., Iterable[DialectDecision]]
-DialectVariant: TypeAlias = Callable[[Any], "BaseModel | None"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DialectCheck:
-    """Decides the clause of that id from what ``Dialect.view`` makes of a trace.
-
-    ``under`` are the options of postures under which the clause holds; under others it
-    does not apply. ``needs`` are capabilities. With ``variant`` the clause is about two
-    worlds side by side: ``decide`` is given the views of the world and of its variant,
-    and is not asked where there is none.
-    """
-
-    clause: str
-    decide: DialectDecide
-    under: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict[str, tuple[str, ...]]
-    )
-    needs: frozenset[str] = frozenset()
-    variant: DialectVariant | None = None
-
-    def missing(self, profile: AnyProfile, capabilities: Iterable[str]) -> str:
-        """Return why it does not apply to a door, "" if it does."""
-        return lacking(self.under, self.needs, profile, capabilities)
 
 
 class DialectDoor(Protocol):
@@ -144,11 +108,6 @@ def worlds_in(folder: str, scenario: type[BaseModel]) -> tuple[JudgedWorld, ...]
     return tuple(sorted(found, key=lambda each: each.clause))
 
 
-def no_words(_: object) -> tuple[str, ...]:
-    """Return the words of a world without errors."""
-    return ()
-
-
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
     """A dialect that is judged: all that is its own.
@@ -157,9 +116,8 @@ class Dialect:
     text names, under a profile (it raises LoadError); ``refuse`` raises CapabilityError
     for a scenario that an engine has no place for, and ``play`` plays one on it.
     ``reference`` makes the engine that says what is right under a profile, for one that
-    declares these capabilities; ``words`` are what errors of a world are made of. What
-    ``view`` makes of a trace is for checks in code. ``broken`` and ``strategy`` import
-    what only a matrix and an extra need.
+    declares these capabilities, and ``entries`` what is compared of a trace. ``broken``
+    and ``strategy`` import what only a matrix and an extra need.
     """
 
     name: str
@@ -173,10 +131,8 @@ class Dialect:
     play: Callable[[Any, Any], Trace]
     broken: Callable[[], Sequence[DialectMutant]]
     strategy: Callable[[], Any]
-    reference: Callable[[Any, frozenset[str]], Any] | None = None
-    words: Words = no_words
-    in_code: Sequence[DialectCheck] = ()
-    view: Callable[[PlayedDialect], Any] | None = None
+    reference: Callable[[Any, frozenset[str]], Any]
+    entries: Entries
     smaller: Callable[[Any], Iterator[BaseModel]] = smaller_of
 
     @cached_property
@@ -185,22 +141,18 @@ class Dialect:
         return contract_in(self.folder)
 
     @cached_property
-    def checks(self) -> Sequence[DialectCheck | ComparedClause]:
-        """What decides its clauses: projections, and checks in code."""
-        compared = (ComparedClause(x) for x in self.contract.checked if x.compares)
-        return (*compared, *self.in_code)
+    def checks(self) -> Sequence[ComparedClause]:
+        """What decides its clauses."""
+        return tuple(map(ComparedClause, self.contract.checked))
 
     @cached_property
-    def oracle(self) -> Oracle | None:
-        """What says what is right in a world, None where all is checked in code."""
-        made = self.reference
-        if made is None:
-            return None
+    def oracle(self) -> Oracle:
+        """What says what is right in a world."""
 
         def play(world: BaseModel, profile: AnyProfile, can: frozenset[str]) -> Trace:
-            return self.play(world, made(profile, can))
+            return self.play(world, self.reference(profile, can))
 
-        return Oracle(play, self.words)
+        return Oracle(play, self.entries)
 
     @cached_property
     def mutants(self) -> Sequence[DialectMutant]:

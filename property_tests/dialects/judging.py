@@ -113,7 +113,6 @@ class DialectTally:
 
     decided: Counter[str] = field(default_factory=Counter[str])
     failing: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
-    errors: dict[str, str] = field(default_factory=dict[str, str])
     refused: int = 0
     lost: dict[int, str] = field(default_factory=dict[int, str])
     behind: Counter[str] = field(default_factory=Counter[str])
@@ -125,8 +124,6 @@ class DialectTally:
         self.behind.update(reply["behind"])
         for clause in reply["failed"]:
             self.failing.setdefault(clause, []).append(at)
-        for clause, why in reply["errors"].items():
-            self.errors.setdefault(clause, f"its check broke down in world {at}: {why}")
 
 
 class DialectKind:
@@ -249,8 +246,6 @@ class DialectKind:
         self, clause: str, tally: DialectTally, failures: Mapping[str, ClauseFailure]
     ) -> JudgedClause:
         worlds, failing = tally.decided[clause], len(tally.failing.get(clause, ()))
-        if clause in tally.errors:
-            return JudgedClause(worlds, failing, broken=tally.errors[clause])
         found = JudgedClause(worlds, failing, failures.get(clause))
         if failing and found.failure is None:
             where = counted(failing, "world")

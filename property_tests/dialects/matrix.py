@@ -42,7 +42,6 @@ def killed(
     """Return what kills a mutant: clauses in their order, then ``error``."""
     decider = WorldDecider(dialect, mutant.door(), dialect.checks)
     found: set[str] = set()
-    faults: dict[str, None] = {}
     for each in _nearest_first(mutant, worlds):
         try:
             judged = decider.judge(each.scenario)
@@ -50,12 +49,11 @@ def killed(
             found.add(ERROR)
             continue
         found.update(judged.failed)
-        faults.update(dict.fromkeys(f"{c}: {why}" for c, why in judged.errors.items()))
         if not full and found.issuperset(mutant.violates):
             break
     order = [*(each.clause for each in dialect.checks), ERROR]
     by = tuple(each for each in order if each in found)
-    return Kills(mutant.id, by, tuple(faults))
+    return Kills(mutant.id, by)
 
 
 def _nearest_first(

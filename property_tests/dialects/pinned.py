@@ -61,8 +61,6 @@ class PinnedPlayer:
 
 def _replayed(clause: str, reply: Mapping[str, Any]) -> ReplayedWorld:
     """Return what a child's reply about one clause says."""
-    if broken := reply["errors"].get(clause):
-        return ReplayedWorld(broken=f"its check broke down: {broken}")
     if refused := reply["refused"]:
         return ReplayedWorld(lost=str(refused))
     failed = reply["failed"].get(clause)

@@ -1,4 +1,4 @@
-"""The Flow dialect as it is judged: clauses, worlds, checks and mutants of family FLOW.
+"""The Flow dialect as it is judged: clauses, worlds and mutants of family FLOW.
 
-contract.toml, cases.py → view.py reads a trace → checks/ decide → mutants/ prove them
+contract.toml says what is compared, worlds.json where → mutants/ prove it
 """

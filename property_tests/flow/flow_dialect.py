@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel, JsonValue
 
+from compat.engines.flow.comparing import flow_entries
 from compat.engines.flow.doors import load_flow_engine, refuse_flow
 from compat.engines.flow.playing import play_flow
+from compat.engines.flow.reference import FlowDialect
 from compat.engines.flow.scenario import FlowScenario
-from property_tests.dialects.dialect import Dialect, DialectMutant
+from property_tests.dialects.dialect import Dialect, DialectMutant, worlds_in
 from property_tests.dialects.smaller import smaller_of
-from property_tests.flow.cases import fixed_worlds
-from property_tests.flow.checks import FLOW_CHECKS
-from property_tests.flow.view import view_of
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -55,12 +55,12 @@ FLOW: Final = Dialect(
     title="the Flow dialect",
     folder="flow",
     scenario=FlowScenario,
-    in_code=FLOW_CHECKS,
-    fixed=fixed_worlds,
+    fixed=cache(partial(worlds_in, "flow", FlowScenario)),
     engine=load_flow_engine,
     refuse=refuse_flow,
     play=play_flow,
-    view=view_of,
+    reference=lambda profile, _: FlowDialect(profile),
+    entries=flow_entries,
     broken=_broken,
     strategy=_strategy,
     smaller=_smaller,

@@ -13,6 +13,7 @@ from compat.engines.stream_loop.playing import play_loop
 from compat.engines.stream_loop.reference import StreamLoop, StreamLoopLinear
 from compat.engines.stream_loop.scenario import LoopScenario
 from compat.engines.stream_loop.world import words_of
+from property_tests.dialects.compared import spelled_by
 from property_tests.dialects.dialect import Dialect, DialectMutant, worlds_in
 
 if TYPE_CHECKING:
@@ -55,6 +56,6 @@ STREAM_LOOP: Final = Dialect(
     broken=_broken,
     strategy=_strategy,
     reference=_reference,
-    words=words_of,
+    entries=spelled_by(words_of),
 )
 """What ``dialects.py`` names."""

@@ -287,30 +287,38 @@ def lane_difference(left: Lane, right: Lane, how: How) -> LaneDifference | None:
 def in_worlds(conditions: Iterable[str], scenario: Mapping[str, Any]) -> bool:
     """Tell whether a scenario, as JSON, is one of the worlds that conditions name.
 
-    A condition is a path, or several with ``|`` between, where there is something or
-    what its value is (``turns.before.do=remove``). Lists on the way are searched, ``*``
-    is any key, and an exclamation mark in front denies it.
+    A condition is a path, or several with ``|`` between, where there is something, what
+    its value is (``turns.before.do=remove``) or what is found in it
+    (``agent.instruction~[{]``). Lists on the way are searched, ``*`` is any key, ``**``
+    any keys or none, and an exclamation mark in front denies it.
     """
     return all(_holds(each, scenario) for each in conditions)
 
 
 def _holds(condition: str, scenario: Mapping[str, Any]) -> bool:
     asked = condition.removeprefix("!")
-    paths, sign, values = asked.partition("=")
+    paths, *wanted = re.split("([=~])", asked, maxsplit=1)
+    sign, values = wanted or ("", "")
     found = [
         x for path in paths.split("|") for x in _values_at(scenario, path.split("."))
     ]
-    if sign:
+    if sign == "=":
         there = any(text_of(each) in values.split("|") for each in found)
+    elif sign:
+        there = any(re.search(values, text_of(each)) for each in found)
     else:
         there = any(each not in (None, [], {}, False, "") for each in found)
     return there is not condition.startswith("!")
 
 
 def _values_at(value: object, path: Sequence[str]) -> Iterator[object]:
-    """Yield all values at a path, through every list on the way; ``*`` is any key."""
+    """Yield all values at a path, through every list on the way."""
     if is_list(value):
         for each in value:
+            yield from _values_at(each, path)
+    elif path and path[0] == "**":
+        yield from _values_at(value, path[1:])
+        for each in value.values() if is_mapping(value) else ():
             yield from _values_at(each, path)
     elif not path:
         yield value

@@ -8,12 +8,13 @@ the notes that it adds to instructions; those of a world are compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from compat.engines.flow.scenario import FlowAgentSpec, FlowScenario
 from refengine.messages import Json
 from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.projection import Entry
 from refengine.testing.trace import Observation, Trace
 
 _OWN_ID: Final = re.compile(
@@ -56,33 +57,57 @@ def comparable_flow(trace: Trace, scenario: FlowScenario) -> list[Json]:
     them fails, how far the others were is luck, and what is kept of them: of that run
     it is compared that it began and how it ended, and nothing is of those behind it.
     """
+    return [cast("Json", entry) for *_, entry in _told(trace, scenario)]
+
+
+def flow_entries(trace: Trace, scenario: FlowScenario) -> Sequence[Entry]:
+    """Return the same as projections read it: an entry for each observation.
+
+    ``lane`` is what an entry is in order with. What is luck has no kind.
+    """
     lanes = _lanes(scenario)
+    found: list[dict[str, Any]] = [
+        {
+            "kind": each.kind if each.kind in _INPUTS else "",
+            "run": each.run,
+            "lane": _lane(each.kind, each.data, lanes, scenario, each.run),
+        }
+        for each in trace
+    ]
+    for lane, place, entry in _told(trace, scenario):
+        row = {**entry["data"], "kind": entry["kind"], "call": entry["call_id"] or ""}
+        found[place].update(row, lane=lane)
+    return found
+
+
+def _told(
+    trace: Trace, scenario: FlowScenario
+) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
+    """Yield what is compared, lane by lane of each run: lane, place, entry."""
+    lanes, names = _lanes(scenario), _Names(scenario)
     entries = [
         (each.run, _lane(each.kind, each.data, lanes, scenario, each.run), at, each)
-        for at, each in enumerate(_without_luck(trace, scenario))
+        for at, each in _without_luck(trace, scenario)
         if each.kind not in _INPUTS
     ]
-    names = _Names(scenario)
-    ordered = sorted(entries, key=lambda entry: entry[:3])
-    told = (entry.canonical() for *_, entry in ordered)
-    return [
-        names.of_entry(
-            {key: _without_wording(x) for key, x in each.items() if key != "seq"}
-        )
-        for each in (_by_lane(each, lanes) for each in told)
-    ]
+    for _, lane, place, each in sorted(entries, key=lambda entry: entry[:3]):
+        told = _by_lane(each.canonical(), lanes)
+        plain = {key: _without_wording(x) for key, x in told.items() if key != "seq"}
+        yield lane, place, cast("Mapping[str, Any]", names.of_entry(plain))
 
 
-def _without_luck(trace: Trace, scenario: FlowScenario) -> Iterator[Observation]:
+def _without_luck(
+    trace: Trace, scenario: FlowScenario
+) -> Iterator[tuple[int, Observation]]:
     """Yield what was seen, up to a run in which one of several at once failed."""
     lanes, always = _lanes(scenario), bool(dict(_branches(scenario.agent)))
     sided = {each.run for each in trace if always or _agent_of(each.data) in lanes}
     ends = (each for each in trace.of("run_end") if "error" in each.data)
     failed = next((each.run for each in ends if each.run in sided), None)
-    for each in trace:
+    for at, each in enumerate(trace):
         frames = each.run == failed and each.kind in {"run_start", "run_end"}
         if failed is None or each.run < failed or frames:
-            yield each
+            yield at, each
 
 
 def _by_lane(entry: dict[str, Any], lanes: Mapping[str, str]) -> dict[str, Any]:

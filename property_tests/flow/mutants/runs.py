@@ -162,6 +162,25 @@ def _bare_content(right: Right) -> Given:
     return wrong
 
 
+def _in_pieces(right: Right) -> Given:
+    def wrong(*args: Given, **how: Given) -> Given:
+        return tuple(
+            replace(each, parts=tuple(x for part in each.parts for x in _halves(part)))
+            if each.role == "model"
+            else each
+            for each in right(*args, **how)
+        )
+
+    return wrong
+
+
+def _halves(part: Part) -> Sequence[Part]:
+    """Return the two halves of a text, and all else as it is."""
+    if not part.text:
+        return (part,)
+    return replace(part, text=part.text[:1]), replace(part, text=part.text[1:])
+
+
 def _unfilled(right: Right) -> Given:
     async def wrong(template: str, *_: Given) -> str:
         return template
@@ -611,8 +630,14 @@ RUNS: Final[tuple[DialectMutant, ...]] = (
     broken(
         "flow-chunk-lost",
         "The second chunk of a stream is lost.",
-        "FLOW-140 FLOW-095",
+        "FLOW-140",
         one("stream.aggregator", _through(_Losing)),
+    ),
+    broken(
+        "flow-sent-in-pieces",
+        "A text that was streamed is sent in two parts.",
+        "FLOW-095",
+        one("contents.build", _in_pieces),
     ),
     broken(
         "flow-bytes-end-text",
