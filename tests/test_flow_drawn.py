@@ -30,7 +30,7 @@ def test_the_reference_passes_in_drawn_worlds_under_every_profile(
     decided: Counter[str] = Counter()
     for each in worlds:
         judged = decider.judge(each)
-        assert (judged.failed, judged.errors, judged.refused) == ({}, {}, "")
+        assert (judged.failed, judged.refused) == ({}, "")
         decided.update(judged.decided)
 
     assert len(decided) > 2 * len(decider.applying) / 3
