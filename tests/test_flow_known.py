@@ -136,6 +136,14 @@ def test_an_entry_whose_world_no_longer_fails_is_stale(listed) -> None:
         assert found["FLOW-112"].known_reason == why
 
 
+def test_a_clause_that_differs_behind_another_holds_by_its_other_worlds() -> None:
+    results, _, _ = judged(None, clauses=["FLOW-075", "FLOW-112"])
+
+    assert results["FLOW-112"].verdict == "fail"
+    assert results["FLOW-075"].verdict == "pass"
+    assert results["FLOW-075"].worlds == 109
+
+
 def test_a_stale_entry_of_a_clause_that_holds_is_told_by_the_exit_code(listed) -> None:
     results, _, code = judged(listed(PLAIN, clause="FLOW-121"), clauses=["FLOW-121"])
 

@@ -245,14 +245,15 @@ class DialectKind:
     def _came_to(
         self, clause: str, tally: DialectTally, failures: Mapping[str, ClauseFailure]
     ) -> JudgedClause:
-        worlds, failing = tally.decided[clause], len(tally.failing.get(clause, ()))
+        failing, behind = len(tally.failing.get(clause, ())), tally.behind[clause]
+        worlds = tally.decided[clause] - behind
         found = JudgedClause(worlds, failing, failures.get(clause))
         if failing and found.failure is None:
             where = counted(failing, "world")
             why = f"it failed in {where} and not when one was played again"
             return replace(found, broken=why)
-        if not failing and tally.behind[clause]:
-            where = counted(tally.behind[clause], "world")
+        if not worlds and behind:
+            where = counted(behind, "world")
             why = f"it differs in {where}, in each behind what another clause says"
             return replace(found, blocked=True, reason=why)
         if not worlds:
