@@ -145,6 +145,13 @@ WORLD = {"turns": [{"do": "go"}, {"do": "stop", "empty": {}}], "of": {"x": {"n":
         ("of.*.n=1", True),
         ("nowhere|of.*.n", True),
         ("nowhere|of.*.n=2", False),
+        ("**.n=1", True),
+        ("**.do=stop", True),
+        ("**.nowhere", False),
+        ("turns.do~^st", True),
+        ("turns.do~op|ay", True),
+        ("turns.do~^o", False),
+        ("!**.do~=", True),
     ],
 )
 def test_a_world_is_named_by_what_stands_in_its_scenario(condition, holds) -> None:
