@@ -20,10 +20,10 @@ def scenario_json(scenario: BaseModel) -> dict[str, JsonValue]:
 
 @dataclass(frozen=True, slots=True)
 class DialectDecision:
-    """One decision of a check: what it asked for, and what was seen.
+    """One decision of a clause: what it asked for, and what was seen.
 
     ``place`` is the number of the observation that decided, None where something is
-    missing. ``at`` is where in the trace they differ first, 0 if a check does not say.
+    missing. ``at`` is where in the trace they differ first, 0 where they do not.
     """
 
     claim: str

@@ -57,7 +57,7 @@ def comparable_flow(trace: Trace, scenario: FlowScenario) -> list[Json]:
     them fails, how far the others were is luck, and what is kept of them: of that run
     it is compared that it began and how it ended, and nothing is of those behind it.
     """
-    return [cast("Json", entry) for *_, entry in _told(trace, scenario)]
+    return [cast("Json", entry) for _, entry in _told(trace, scenario)]
 
 
 def flow_entries(trace: Trace, scenario: FlowScenario) -> Sequence[Entry]:
@@ -74,26 +74,26 @@ def flow_entries(trace: Trace, scenario: FlowScenario) -> Sequence[Entry]:
         }
         for each in trace
     ]
-    for lane, place, entry in _told(trace, scenario):
+    for place, entry in _told(trace, scenario):
         row = {**entry["data"], "kind": entry["kind"], "call": entry["call_id"] or ""}
-        found[place].update(row, lane=lane)
+        found[place].update(row)
     return found
 
 
 def _told(
     trace: Trace, scenario: FlowScenario
-) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    """Yield what is compared, lane by lane of each run: lane, place, entry."""
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield what is compared, lane by lane of each run, with its place in the trace."""
     lanes, names = _lanes(scenario), _Names(scenario)
     entries = [
         (each.run, _lane(each.kind, each.data, lanes, scenario, each.run), at, each)
         for at, each in _without_luck(trace, scenario)
         if each.kind not in _INPUTS
     ]
-    for _, lane, place, each in sorted(entries, key=lambda entry: entry[:3]):
+    for *_, place, each in sorted(entries, key=lambda entry: entry[:3]):
         told = _by_lane(each.canonical(), lanes)
         plain = {key: _without_wording(x) for key, x in told.items() if key != "seq"}
-        yield lane, place, cast("Mapping[str, Any]", names.of_entry(plain))
+        yield place, cast("Mapping[str, Any]", names.of_entry(plain))
 
 
 def _without_luck(

@@ -8,7 +8,6 @@ from property_tests.dialects.dialect import DialectMutant, contract_in
 from property_tests.flow.mutants.steps import BROKEN
 
 PY: Final = "adk-py-2"
-GO: Final = "adk-go-0.4"
 UNDER: Final = {"failing_call": PY, "no_pivot": PY}
 """Postures that decide nothing under ``flow-safe``."""
 UNSHOWN: Final = {

@@ -80,5 +80,4 @@ BROKEN: Final = BrokenReferences(
     steps=FLOW_STEPS,
 )
 broken = BROKEN.broken
-other_posture = BROKEN.other_posture
 step = BROKEN.step
