@@ -20,28 +20,15 @@ from typing import Any, Final, NoReturn, TypeAlias, TypeVar, cast
 from compat.engines.capabilities import CapabilityError
 from refengine.chain import LayerName
 from refengine.context import Context, RunLocals, at_point
-from refengine.errors import (
-    HookError,
-    ModelError,
-    RefengineError,
-    ToolError,
-    error,
-)
+from refengine.errors import HookError, ModelError, RefengineError, ToolError
 from refengine.messages import ToolCall
+from refengine.testing.blaming import FrameworkError
 from refengine.tools import Options, no_options
 
 T = TypeVar("T")
 
 _Key: TypeAlias = tuple[str, str, str]
 """Id and name of a call, and what its arguments mean, however they were written."""
-
-
-@error
-class FrameworkError(RefengineError):
-    """The framework itself raised: no hook, no model and no tool did."""
-
-    cause: Exception
-    says = "the framework raised {cause!t}: {cause}"
 
 
 @dataclass(slots=True)

@@ -23,7 +23,6 @@ from langgraph.types import Command
 from compat.engines.graphs.frame import (
     FRAME,
     Frame,
-    FrameworkError,
     parsed_arguments,
     passed_call,
     passing,
@@ -35,6 +34,7 @@ from refengine.chain import LayerName
 from refengine.context import Context
 from refengine.hooks import AgentConfig, AnyHook, Rewritten
 from refengine.messages import Message, ToolCall
+from refengine.testing.blaming import FrameworkError
 from refengine.tools import (
     ToolCallInput,
     ToolCallResult,
