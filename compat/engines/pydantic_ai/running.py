@@ -180,7 +180,9 @@ class _Run:
         # An answer that streams is told of by its pieces.
         answered = _nobody if self._streams else tell
         deps = Deps(run_context(*self._path), answered)
-        asked = self._given[-1:] and isinstance(self._given[-1], ModelRequest)
+        # Calls that wait are run first; behind an answer somebody has to ask anew.
+        last = self._given[-1] if self._given else None
+        asked = isinstance(last, ModelRequest) or bool(last and last.tool_calls)
         how: dict[str, Any] = {
             "user_prompt": None if asked else NOTHING,
             "message_history": self._given,

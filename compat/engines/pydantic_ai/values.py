@@ -65,6 +65,7 @@ from refengine.testing.blaming import blame
 from refengine.testing.doors import at_call
 from refengine.tools import NO_OPTIONS, Tool, ToolInfo
 
+_OURS: Final = "refengine"
 MODEL: Final = "world"
 """The name of the model: responses without one are joined when they meet."""
 NOTHING: Final = ()
@@ -100,7 +101,13 @@ def _part(message: Message) -> ModelRequestPart:
 
 def _beside(said: Message | MessageChunk, *fields: str) -> dict[str, Any] | None:
     kept = {field: getattr(said, field) for field in fields}
-    return {field: value for field, value in kept.items() if value} or None
+    own = {field: value for field, value in kept.items() if value}
+    return {_OURS: own} if own else None
+
+
+def _own(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = (metadata or {}).get(_OURS, {})
+    return found
 
 
 def their_answer(message: Message) -> ModelResponse:
@@ -136,7 +143,7 @@ def _prompts(part: UserPromptPart) -> Iterator[Message]:
     several = [part.content] if isinstance(part.content, str) else part.content
     for each in several:
         if isinstance(each, TextContent):
-            yield Message("user", each.content, **(each.metadata or {}))
+            yield Message("user", each.content, **_own(each.metadata))
         else:
             yield Message("user", str(each))
 
@@ -148,7 +155,7 @@ def our_result(part: ToolReturnPart) -> Message:
         part.model_response_str(wrap_if_error=False),
         tool_call_id=part.tool_call_id,
         name=part.tool_name or None,
-        **(part.metadata or {}),
+        **_own(part.metadata),
     )
 
 
@@ -160,8 +167,8 @@ def our_answer(response: ModelResponse) -> Message:
         for part in response.parts
         if isinstance(part, ToolCallPart)
     ]
-    beside = response.metadata or {}
-    return Message("assistant", "".join(text), tuple(calls), **beside)
+    own = _own(response.metadata)
+    return Message("assistant", "".join(text), tuple(calls), **own)
 
 
 def our_chunk(event: object) -> MessageChunk | None:
@@ -178,8 +185,8 @@ def our_chunk(event: object) -> MessageChunk | None:
         if isinstance(delta, TextPartDelta):
             return MessageChunk(delta.content_delta)
         if isinstance(delta, ToolCallPartDelta):
-            given = delta.tool_call_id or "", delta.tool_name_delta or ""
-            piece = ToolCallChunk(event.index, *given, written(delta.args_delta))
+            name = delta.tool_name_delta or ""  # the id came when the part began
+            piece = ToolCallChunk(event.index, "", name, written(delta.args_delta))
             return MessageChunk("", (piece,))
     return None
 
@@ -345,19 +352,23 @@ class _Streamed(StreamedResponse):
             raise
 
     def _events(self, chunk: MessageChunk) -> Iterator[ModelResponseStreamEvent]:
+        manager = self._parts_manager
         if chunk.content:
             given = {"vendor_part_id": "text", "content": chunk.content}
-            yield from self._parts_manager.handle_text_delta(**given)
+            yield from manager.handle_text_delta(**given)
         for piece in chunk.tool_calls:
             part = f"whole {len(self._calls)}" if piece.index is None else piece.index
-            begins = part not in self._calls
+            if part not in self._calls and piece.name:
+                begun = ToolCallPart(piece.name, piece.arguments, piece.id)
+                yield manager.handle_part(vendor_part_id=part, part=begun)
+            else:
+                yield from manager.handle_tool_call_delta_events(
+                    vendor_part_id=part,
+                    tool_name=piece.name or None,
+                    args=piece.arguments,
+                    tool_call_id=piece.id or None,
+                )
             self._calls.add(part)
-            yield from self._parts_manager.handle_tool_call_delta_events(
-                vendor_part_id=part,
-                tool_name=piece.name or None,
-                args=piece.arguments,
-                tool_call_id=piece.id if begins else piece.id or None,
-            )
 
     async def close_stream(self) -> None:
         """Do nothing: nothing was opened that outlives the run."""
