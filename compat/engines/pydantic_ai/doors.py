@@ -1,9 +1,9 @@
 """The door to ``Agent`` of pydantic-ai 2.
 
-Each handler becomes a ``Hooks`` with just its hooks, each struct middleware a capability
-with its tools and instructions. Hooks before and after the model are hooks around the
-node that asks it: a ``wrap_model_request`` stands around ``before_model_request``, so
-only there do they see a history that wrappers have not seen. Needs the extra
+Each handler becomes a ``Hooks`` with just its hooks, a struct middleware a capability
+with its tools. Hooks before and after the model are hooks around the node that asks it:
+a ``wrap_model_request`` stands around ``before_model_request``, so only there do they
+come before all wrappers, and are they shown what follows a response. Needs the extra
 ``pydantic-ai``, when it builds and not before.
 """
 
@@ -65,7 +65,7 @@ class PydanticAIEngine:
             from compat.engines.pydantic_ai.running import agent_of  # noqa: PLC0415  # an extra
         except ImportError as error:
             raise MissingExtraError(self.name, "pydantic-ai", error.name) from error
-        return agent_of(config)
+        return agent_of(self.name, config)
 
 
 def installed() -> PydanticAIEngine:

@@ -27,6 +27,7 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import UsageLimits
 from pydantic_graph import End
 
+from compat.engines.capabilities import hooks_by_name
 from compat.engines.pydantic_ai.hooks import Around, hooks_of, text_of
 from compat.engines.pydantic_ai.values import (
     NOTHING,
@@ -59,7 +60,7 @@ from refengine.tools import Options, Tool, ToolMeta, as_meta
 Told = AgentEvent | Message
 
 
-def agent_of(config: ChatModelAgentConfig) -> GeneratedAgent:
+def agent_of(engine: str, config: ChatModelAgentConfig) -> GeneratedAgent:
     """Build the agent; raises what the framework refuses."""
     structs = [each.additional_tools for each in config.middlewares]
     tools = [as_meta(each).tool for each in config.tools_config.tools]
@@ -73,9 +74,9 @@ def agent_of(config: ChatModelAgentConfig) -> GeneratedAgent:
         capabilities=[*_structs(config), *_handlers(config, around), _Ours()],
     )
 
-    def start(messages: Sequence[Message], stream: bool, options: Options) -> Yielded:  # noqa: FBT001  # as Start has it
-        del options  # not declared
-        return _Run(agent, around, tuple(messages), streams=stream).told()
+    def start(messages: Sequence[Message], stream: bool, options: Options) -> Yielded:
+        given = theirs(messages), options
+        return _Run(engine, agent, around, *given, streams=stream).told()
 
     return door_agent(config.name, start)
 
@@ -101,12 +102,13 @@ def _handlers(
     made: dict[int, AbstractCapability[Deps]] = {}
     named = named_hooks(config.handlers)
     for handler, found in zip(config.handlers, named, strict=True):
-        made.setdefault(id(handler), hooks_of(found, around))
+        owner, _ = hooks_by_name(handler)
+        made.setdefault(id(handler), hooks_of(owner, found, around))
     return [made[id(handler)] for handler in config.handlers]
 
 
 class _Ours(AbstractCapability[Deps]):
-    """What the door itself hooks in, inside all handlers: it tells, and changes nothing."""
+    """What the door itself hooks in, inside all handlers; it changes nothing."""
 
     async def wrap_node_run(
         self,
@@ -154,15 +156,19 @@ class _Run:
 
     def __init__(
         self,
+        engine: str,
         agent: Agent[Deps, str | None],
         around: Around,
-        given: tuple[Message, ...],
+        given: list[ModelMessage],
+        options: Options,
         *,
         streams: bool,
     ) -> None:
+        self._engine = engine
         self._agent = agent
         self._around = around
-        self._given = theirs(given)
+        self._given = given
+        self._options = options
         self._path = (around.config.name,)
         self._streams = streams
         self._messages: list[ModelMessage] = []
@@ -179,7 +185,8 @@ class _Run:
         config = self._around.config
         # An answer that streams is told of by its pieces.
         answered = _nobody if self._streams else tell
-        deps = Deps(run_context(*self._path), answered)
+        deps = Deps(self._engine, run_context(*self._path), answered)
+        self._refuse(deps)
         # Calls that wait are run first; behind an answer somebody has to ask anew.
         last = self._given[-1] if self._given else None
         asked = isinstance(last, ModelRequest) or bool(last and last.tool_calls)
@@ -187,7 +194,7 @@ class _Run:
             "user_prompt": None if asked else NOTHING,
             "message_history": self._given,
             "deps": deps,
-            "model": DoorModel(config.model, self._around.tools, deps.ctx),
+            "model": DoorModel(config.model, self._around.tools, deps),
             "usage_limits": UsageLimits(request_limit=config.max_iterations),
         }
         with captured() as self._messages:
@@ -201,6 +208,15 @@ class _Run:
                 raise
             finally:
                 self._asked = deps.asked
+                deps.stop_if_refused()
+
+    def _refuse(self, deps: Deps) -> None:
+        """Refuse what only the call of a run shows."""
+        if self._options:
+            deps.refuse("run_options", "a run with options")
+        hooks = [hooks_by_name(each)[1] for each in self._around.config.handlers]
+        if self._streams and any("wrap_model_call" in each for each in hooks):
+            deps.refuse("streamed_model_wraps", "a streaming run")
 
     async def _streamed(self, tell: Tell[Told], how: dict[str, Any]) -> None:
         async def handler(

@@ -51,6 +51,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import Tool as TheirTool
 from pydantic_ai.tools import ToolDefinition
 
+from compat.engines.frame import Refusals
 from refengine.context import Context
 from refengine.errors import ModelError, ToolError
 from refengine.messages import (
@@ -192,7 +193,7 @@ def our_chunk(event: object) -> MessageChunk | None:
 
 
 @dataclass(slots=True)
-class Deps:
+class Deps(Refusals):
     """What belongs to one run, which all hooks and tools of it are given.
 
     ``answered`` tells of an answer; ``asked`` counts the iterations begun.
@@ -206,8 +207,8 @@ class Deps:
 class Written(dict[str, Any]):
     """Arguments of a call that a wrapper wrote, with the text that it wrote."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(json.loads(text))
+    def __init__(self, text: str, meant: Mapping[str, Any]) -> None:
+        super().__init__(meant)
         self.text = text
 
 
@@ -258,13 +259,13 @@ class DoorModel(Model):
     supported_tool_addition_modes = frozenset(("by_reference",))
 
     def __init__(
-        self, model: ChatModel, tools: Mapping[str, ToolInfo], ctx: Context
+        self, model: ChatModel, tools: Mapping[str, ToolInfo], deps: Deps
     ) -> None:
         super().__init__(profile=_TAKES_ALL)
         self._invoke = invoker(model)
         self._open = streamer(model)
         self._tools = tools
-        self._ctx = ctx
+        self._deps = deps
 
     @property
     def model_name(self) -> str:
@@ -286,10 +287,11 @@ class DoorModel(Model):
         del model_settings  # a world has none
         given = self._given(messages, model_request_parameters)
         try:
-            return their_answer(await self._invoke(self._ctx, *given, NO_OPTIONS))
+            answer = await self._invoke(self._deps.ctx, *given, NO_OPTIONS)
         except Exception as error:
             blame(error, ModelError(error))
             raise
+        return their_answer(usual(self._deps, answer))
 
     @asynccontextmanager
     async def request_stream(
@@ -303,17 +305,26 @@ class DoorModel(Model):
         del model_settings, run_context  # a world has none
         given = self._given(messages, model_request_parameters)
         try:
-            reader = await self._open(self._ctx, *given, NO_OPTIONS)
+            reader = await self._open(self._deps.ctx, *given, NO_OPTIONS)
         except Exception as error:
             blame(error, ModelError(error))
             raise
-        yield _Streamed(model_request_parameters, reader)
+        yield _Streamed(model_request_parameters, reader, self._deps)
 
     def _given(
         self, messages: Sequence[ModelMessage], parameters: ModelRequestParameters
     ) -> tuple[tuple[Message, ...], tuple[ToolInfo, ...]]:
         shown = infos(self._tools, parameters.declared_function_tools)
         return (*system(parameters), *ours(messages)), shown
+
+
+def usual(deps: Deps, answer: Message) -> Message:
+    """Return an answer; refuses calls that the framework would take for others."""
+    for call in answer.tool_calls:
+        deps.parsed(call)
+    if len({call.id for call in answer.tool_calls}) < len(answer.tool_calls):
+        deps.refuse("equal_call_ids", "an answer of the model")
+    return answer
 
 
 def system(parameters: ModelRequestParameters) -> tuple[Message, ...]:
@@ -333,10 +344,14 @@ class _Streamed(StreamedResponse):
     """An answer in the chunks in which a world's model gives it."""
 
     def __init__(
-        self, parameters: ModelRequestParameters, chunks: AsyncIterator[MessageChunk]
+        self,
+        parameters: ModelRequestParameters,
+        chunks: AsyncIterator[MessageChunk],
+        deps: Deps,
     ) -> None:
         super().__init__(parameters)
         self._chunks = chunks
+        self._deps = deps
         self._calls: set[int | str] = set()
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
@@ -350,6 +365,7 @@ class _Streamed(StreamedResponse):
         except Exception as error:
             blame(error, ModelError(error))
             raise
+        usual(self._deps, join_chunks(seen))
 
     def _events(self, chunk: MessageChunk) -> Iterator[ModelResponseStreamEvent]:
         manager = self._parts_manager
