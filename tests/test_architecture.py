@@ -72,6 +72,7 @@ EXTRAS = {
     "refengine.testing.strategies": {"hypothesis"},
     "refengine.testing.graphs": GRAPHS,
     "refengine.testing.adk": {"google"},
+    "refengine.testing.pydantic_ai": PYDANTIC_AI,
     "compat.engines.flow.adk": {"google"},
     "compat.engines.flow.drawn_hooks": {"hypothesis"},
     "compat.engines.flow.generating": {"hypothesis"},

@@ -28,24 +28,21 @@ from pydantic_ai.result import FinalResult
 from pydantic_graph import End
 
 from compat.engines.frame import Shown
-from compat.engines.pydantic_ai.values import (
-    NOTHING,
-    Deps,
-    Written,
-    infos,
-    our_answer,
-    ours,
-    system,
-    their_answer,
-    theirs,
-    written,
-)
+from compat.engines.pydantic_ai.values import NOTHING, Deps, Written, infos
 from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context
 from refengine.messages import Message, ToolCall
 from refengine.model import ModelRequest as OurRequest
 from refengine.testing.blaming import AsyncHook
 from refengine.testing.doors import at_call
+from refengine.testing.pydantic_ai.messages import (
+    our_answer,
+    ours,
+    their_answer,
+    theirs,
+    written,
+)
+from refengine.testing.pydantic_ai.model import system
 from refengine.tools import NO_OPTIONS, ToolCallInput, ToolCallResult, ToolInfo
 
 Ctx = RunContext[Deps]
@@ -109,8 +106,13 @@ async def _rewritten(
     return None if tuple(left) == given else theirs(left)
 
 
+def asks_the_model(node: Node) -> bool:
+    """Tell whether it is the node of a model request."""
+    return isinstance(node, ModelRequestNode)
+
+
 async def _before_model(hook: _Hook, ctx: Ctx, *, node: Node) -> Node:
-    if not isinstance(node, ModelRequestNode):
+    if not asks_the_model(node):
         return node
     made = await _rewritten(hook, ctx, ours([*ctx.messages, node.request]))
     if made is not None:
@@ -128,14 +130,14 @@ def request_at_the_end_of(messages: list[ModelMessage]) -> ModelRequest:
 
 
 async def _after_model(hook: _Hook, ctx: Ctx, *, node: Node, result: Node) -> Node:
-    if not isinstance(node, ModelRequestNode):
+    if not asks_the_model(node):
         return result
     made = await _rewritten(hook, ctx, ours(ctx.messages))
     if made is None:
         return result
     ctx.messages[:] = made
     if made and isinstance(made[-1], ModelResponse):
-        return CallToolsNode(made[-1])
+        return cast("Node", CallToolsNode(made[-1]))
     return End(FinalResult(None))
 
 

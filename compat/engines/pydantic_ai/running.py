@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
-from pydantic_ai import Agent, CallToolsNode, ModelRequestNode, RunContext
+from pydantic_ai import Agent, CallToolsNode, RunContext
 from pydantic_ai import capture_run_messages as captured
 from pydantic_ai.capabilities import AbstractCapability, Capability
 from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded, UserError
@@ -28,19 +28,13 @@ from pydantic_ai.usage import UsageLimits
 from pydantic_graph import End
 
 from compat.engines.capabilities import hooks_by_name
-from compat.engines.pydantic_ai.hooks import Around, hooks_of, text_of
-from compat.engines.pydantic_ai.values import (
-    NOTHING,
-    TEXT,
-    Deps,
-    DoorModel,
-    our_answer,
-    our_chunk,
-    our_result,
-    ours,
-    theirs,
-    tool_of,
+from compat.engines.pydantic_ai.hooks import (
+    Around,
+    asks_the_model,
+    hooks_of,
+    text_of,
 )
+from compat.engines.pydantic_ai.values import NOTHING, TEXT, Deps, DoorModel, tool_of
 from refengine.agent import ChatModelAgentConfig
 from refengine.errors import MaxIterationsExceededError
 from refengine.events import AgentEvent, Chunk
@@ -54,10 +48,19 @@ from refengine.testing.doors import (
     ended,
     run_context,
 )
+from refengine.testing.pydantic_ai.messages import (
+    our_answer,
+    our_chunk,
+    our_result,
+    ours,
+    theirs,
+)
 from refengine.testing.telling import Pieces, Tell, in_lock_step, to_the_end
 from refengine.tools import Options, Tool, ToolMeta, as_meta
 
 Told = AgentEvent | Message
+_ANSWER: Any = str | None
+"""An answer may be empty, and the framework would ask again for one that is a text."""
 
 
 def agent_of(engine: str, config: ChatModelAgentConfig) -> GeneratedAgent:
@@ -67,7 +70,7 @@ def agent_of(engine: str, config: ChatModelAgentConfig) -> GeneratedAgent:
     added = [as_meta(each).tool for brought in structs for each in brought]
     around = Around(config, {each.info.name: each.info for each in (*tools, *added)})
     agent: Agent[Deps, str | None] = Agent(
-        output_type=str | None,  # type: ignore[arg-type]  # an answer may be empty
+        output_type=_ANSWER,
         deps_type=Deps,
         instructions=config.instruction or None,
         tools=_tools(config, config.tools_config.tools),
@@ -118,7 +121,7 @@ class _Ours(AbstractCapability[Deps]):
         handler: Callable[[Any], Awaitable[Any]],
     ) -> Any:  # noqa: ANN401  # as the framework has it
         """Count an iteration that begins."""
-        ctx.deps.asked += isinstance(node, ModelRequestNode)
+        ctx.deps.asked += asks_the_model(node)
         return await handler(node)
 
     async def after_node_run(
@@ -129,7 +132,7 @@ class _Ours(AbstractCapability[Deps]):
         result: Any,  # noqa: ANN401  # as the framework has it
     ) -> Any:  # noqa: ANN401  # as the framework has it
         """Tell of an answer before hooks change it."""
-        if isinstance(node, ModelRequestNode) and isinstance(result, CallToolsNode):
+        if asks_the_model(node) and isinstance(cast("object", result), CallToolsNode):
             await ctx.deps.answered(our_answer(result.model_response))
         return result
 
@@ -222,7 +225,7 @@ class _Run:
         async def handler(
             _: RunContext[Deps], events: AsyncIterable[AgentStreamEvent]
         ) -> None:
-            if isinstance(events, AgentStream):
+            if isinstance(cast("object", events), AgentStream):  # of a model's answer
                 await self._tell_pieces(tell, events)
             else:
                 await _tell_results(tell, events)
