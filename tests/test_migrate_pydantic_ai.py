@@ -107,7 +107,7 @@ def test_hooks_as_a_capability_are_identical_and_a_late_guard_is_told(tmp_path: 
     how = CheckOptions(sharpness_plays=0, search_plays=0)
     news = {"right": (right, Terms()), "late": (late, Terms())}
     found = check_all(old, news, Corpus(made, 0, fits_a_graph), how, explain=True)
-    verdicts = {name: each.verdict for name, each in found.items()}
+    verdicts: dict[str, Any] = {name: each.verdict for name, each in found.items()}
 
     assert {name: each.fault for name, each in verdicts.items()} == dict.fromkeys(news)
     assert verdicts["right"].holds == "identical"

@@ -21,7 +21,7 @@ from refengine.testing.trace import first_divergence
 from refengine.tools import ToolsConfig
 from tests.framework_support import FAIL, ONE_CALL, SAME, TOOL, handler, trace_of
 
-ENGINE = PydanticAIEngine()
+ENGINE: Any = PydanticAIEngine()
 REFERENCE = ReferenceEngine(PYDANTIC_AI_2)
 OTHERWISE = {
     # a result without its call is not sent: property_tests/known/pydantic-ai.toml

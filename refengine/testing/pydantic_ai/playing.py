@@ -58,14 +58,18 @@ INSTEAD: Final = "return an Agent of pydantic_ai, built from world.as_pydantic_a
 
 def play_pydantic_ai(scenario: Scenario, world: World, got: object) -> Played:
     """Play the agent that the subject built; raises SubjectError and EffectError."""
-    if not isinstance(got, Agent):
+    agent = cast("Any", got)
+    if not _is_agent(got):
         raise SubjectError(got, "that is no agent of pydantic-ai", INSTEAD)
-    agent = cast("Agent[Any, Any]", got)
-    model = agent.model
+    model: object = agent.model
     if not isinstance(model, WorldModel) or model.world is not world:
         why = "its model is not world.as_pydantic_ai().model, so nobody sees it"
         raise SubjectError(got, why, INSTEAD)
     return StackPlay(scenario, world, AgentRuns(world, agent)).played(got)
+
+
+def _is_agent(got: object) -> bool:
+    return isinstance(got, Agent)
 
 
 class AgentRuns:
@@ -220,8 +224,8 @@ def _names_of_the_worlds(agent: Agent[Any, Any]) -> Iterator[str]:
         toolset.apply(leaves.append)
     for leaf in leaves:
         if isinstance(leaf, FunctionToolset):
-            tools = cast("FunctionToolset[Any]", leaf).tools
-            yield from (name for name, t in tools.items() if isinstance(t, WorldTool))
+            found = leaf.tools.items()
+            yield from (name for name, tool in found if isinstance(tool, WorldTool))
 
 
 STAGES: Final = tuple(
