@@ -41,8 +41,8 @@ class PydanticAIEngine:
     """Builds agents with ``pydantic_ai.Agent``; ``max_iterations`` is a request limit.
 
     What is not declared has no place there: no tool's result ends a run, only an output
-    tool's does; calls of equal ids are taken for one; ``before_run`` only looks; only a
-    tool call can wait for a person, where any hook of a run that is kept may.
+    tool's does; an answer whose calls have equal ids is an error; ``before_run`` only
+    looks; only a tool call can wait for a person, where any hook of a kept run may.
     """
 
     name = "pydantic-ai"
