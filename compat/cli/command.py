@@ -20,6 +20,7 @@ from click.core import ParameterSource
 
 from compat.cli.values import TEXT, Kind, Number
 from compat.verdicts.exit_codes import FAULT, OK, USAGE
+from refengine.testing.owned import sweep
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -178,6 +179,9 @@ def is_given(name: str) -> bool:
 
 def run(app: click.Command, name: str, line: Sequence[str]) -> int:
     """Do what a line asks of a command; return the exit code."""
+    if left := sweep():
+        what = "a process" if left == 1 else f"{left} processes"
+        sys.stderr.write(f"refengine: ended {what} left by a run that was killed\n")
     try:
         with app.make_context(f"refengine {name}", list(line)) as context:
             code: int | None = app.invoke(context)

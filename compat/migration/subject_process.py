@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import warnings
 import weakref
 from collections import deque
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
@@ -129,7 +130,7 @@ class SubjectProcess:
                 locate=partial(line_in, folder=location.folder),
                 frameworks=_frameworks(location),
             )
-            stack.callback(self.child.end)
+            stack.callback(_end, self.child, ref)
             # Not only by close: an interrupted parent ends it on its way out.
             self._ending = weakref.finalize(
                 self, _end_own, stack.pop_all(), os.getpid()
@@ -440,6 +441,17 @@ def prepare(ref: SubjectRef, seeds: Iterable[int], reach: Reach = NO_REACH) -> N
         for seed in seeds if frameworks else ():
             env = environment(seed, reach.env)
             WARM.expect(python(SUBJECT_CHILD), env, frameworks)
+
+
+class LeftBehindWarning(UserWarning):
+    """Processes that a subject has started, and that nobody here can end."""
+
+
+def _end(child: ChildProcess, ref: SubjectRef) -> None:
+    child.end()
+    if child.left:
+        text = f"{ref}: started processes that could not be ended: {child.left}"
+        warnings.warn(text, LeftBehindWarning, stacklevel=2)
 
 
 def _end_own(stack: ExitStack, owner: int) -> None:

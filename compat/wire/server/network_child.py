@@ -1,9 +1,8 @@
 """A process that has a network of its own, with nothing but loopback in it.
 
 It is started by its path, and is asked over the socket whose number it is given: it
-says first how it came by its network, and then hands out a socket for each ``s`` that
-it is sent, and for each ``m`` the number of a process that marks one more side. Its
-network lasts as long as it does, or what runs in there.
+says first how it came by its network, and then hands out a socket for each byte that
+it is sent. Its network lasts as long as it does, or what runs in there.
 """
 
 from __future__ import annotations
@@ -11,21 +10,17 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
-import signal
 import socket
 import struct
 import sys
 from pathlib import Path
 
 NEW_USER = 0x10000000
-NEW_UTS = 0x04000000
 NEW_NET = 0x40000000
 SET_FLAGS = 0x8914
 """SIOCSIFFLAGS"""
 IS_UP = 1
 """IFF_UP"""
-DIES_WITH_PARENT = 1
-"""PR_SET_PDEATHSIG"""
 
 
 def apart() -> bytes:
@@ -49,27 +44,6 @@ def up() -> None:
         fcntl.ioctl(any_one, SET_FLAGS, struct.pack("16sh14x", b"lo", IS_UP))
 
 
-def marked() -> bytes:
-    """Return the number of a new process, whose names of the host are its own.
-
-    It does nothing: programs enter that namespace, so do all that they start, and it
-    is left by nobody who has no rights of root.
-    """
-    libc = ctypes.CDLL(None, use_errno=True)
-    reading, writing = os.pipe()
-    process = os.fork()
-    if process == 0:
-        libc.prctl(DIES_WITH_PARENT, signal.SIGKILL)
-        os.write(writing, b"y" if libc.unshare(NEW_UTS) == 0 else b"n")
-        os.close(writing)
-        while True:
-            signal.pause()
-    os.close(writing)
-    is_apart = os.read(reading, 1) == b"y"
-    os.close(reading)
-    return str(process).encode() if is_apart else b"none"
-
-
 def main() -> None:
     """Serve sockets until nobody is there to ask."""
     with socket.socket(fileno=int(sys.argv[1])) as asked:
@@ -79,10 +53,7 @@ def main() -> None:
         except (OSError, AttributeError):
             way = b""
         asked.send(way or b"none")
-        while way and (what := asked.recv(1)):
-            if what == b"m":
-                asked.send(marked())
-                continue
+        while way and asked.recv(1):
             with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as made:
                 socket.send_fds(asked, [b"s"], [made.fileno()])
 
