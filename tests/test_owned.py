@@ -92,7 +92,9 @@ def test_a_mark_cannot_be_laid_down_without_the_rights_of_root(tmp_path) -> None
     mark.fix(child.pid)
 
     with child:
-        assert child.stdout.readline().decode() == f"({mark.value}, {mark.value})\n"
+        assert child.stdout
+        told = child.stdout.readline().decode().strip()
+        assert told == f"({mark.value}, {mark.value})"
         assert mark.bearers() == [child.pid]
         assert mark.end_bearers() == []
     assert own_mark() != mark

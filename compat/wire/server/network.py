@@ -16,11 +16,12 @@ import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Lock
 from typing import Final
 
-CHILD: Final = Path(__file__).with_name("network_child.py")
+from refengine.testing.isolation import own_network as holder
+
+CHILD: Final = str(holder.__file__)
 PATIENCE: Final = 10.0
 """Seconds in which a network has to be there."""
 WAYS: Final = {"net": (), "user": ("--user", "--preserve-credentials")}
@@ -60,7 +61,7 @@ def own_network() -> Generator[OwnNetwork | None]:
         with theirs:
             number = theirs.fileno()
             child = subprocess.Popen(  # noqa: S603  # our own file
-                [sys.executable, "-I", "-S", str(CHILD), str(number)],
+                [sys.executable, "-I", "-S", CHILD, str(number)],
                 pass_fds=[number],
                 stdin=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -1,14 +1,16 @@
-"""A process that has a network of its own, with nothing but loopback in it.
+"""A network of one's own, with nothing but loopback in it: a namespace of Linux.
 
-It is started by its path, and is asked over the socket whose number it is given: it
-says first how it came by its network, and then hands out a socket for each byte that
-it is sent. Its network lasts as long as it does, or what runs in there.
+    way = leave_network()  # of this thread, and of all that it starts
+
+Started by its path, this is a process that hands out sockets of such a network: it is
+asked over the socket whose number it is given, says first how it came by its network,
+and answers each byte with a socket. Its network lasts as long as it does, or what runs
+in there. So nothing of ours is imported here.
 """
 
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import os
 import socket
 import struct
@@ -23,23 +25,34 @@ IS_UP = 1
 """IFF_UP"""
 
 
-def apart() -> bytes:
+def leave_network() -> str:
     """Leave the machine's network; return by which way, nothing if there is none."""
-    libc = ctypes.CDLL(None, use_errno=True)
+    try:
+        way = _unshared(ctypes.CDLL(None, use_errno=True))
+        if way:
+            _up()
+    except (OSError, AttributeError, TypeError, ImportError):  # not on every system
+        return ""
+    return way
+
+
+def _unshared(libc: ctypes.CDLL) -> str:
     if libc.unshare(NEW_NET) == 0:
-        return b"net"
+        return "net"
     user, group = os.getuid(), os.getgid()
     if libc.unshare(NEW_USER | NEW_NET) != 0:
-        return b""
+        return ""
     own = Path("/proc/self")
     (own / "setgroups").write_text("deny", "ascii")
     (own / "uid_map").write_text(f"{user} {user} 1", "ascii")
     (own / "gid_map").write_text(f"{group} {group} 1", "ascii")
-    return b"user"
+    return "user"
 
 
-def up() -> None:
+def _up() -> None:
     """Bring loopback up, which a new network has down."""
+    import fcntl  # noqa: PLC0415  # not on every system
+
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_one:
         fcntl.ioctl(any_one, SET_FLAGS, struct.pack("16sh14x", b"lo", IS_UP))
 
@@ -47,12 +60,8 @@ def up() -> None:
 def main() -> None:
     """Serve sockets until nobody is there to ask."""
     with socket.socket(fileno=int(sys.argv[1])) as asked:
-        try:
-            way = apart()
-            up()
-        except (OSError, AttributeError):
-            way = b""
-        asked.send(way or b"none")
+        way = leave_network()
+        asked.send(way.encode() or b"none")
         while way and asked.recv(1):
             with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as made:
                 socket.send_fds(asked, [b"s"], [made.fileno()])
