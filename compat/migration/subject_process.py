@@ -32,6 +32,7 @@ from compat.migration.wire import Wire
 from compat.pipes import Printed
 from compat.process import (
     SILENT,
+    BadFrameError,
     ChildCall,
     ChildDiedError,
     ChildError,
@@ -231,7 +232,7 @@ class SubjectProcess:
         except CallError as error:
             kind = str(error.data.get("kind", "harness"))
             fault = self._fault(kind, error.message, call.label)
-            if kind == "fork":  # after which it has ended
+            if kind in {"fork", "damage"}:  # after which it has ended, or is of no use
                 self._give_up(fault)
             raise fault from error
         return reply
@@ -282,6 +283,12 @@ class SubjectProcess:
             case ChildDiedError(status=status):
                 text = f"ended with exit status {status}"
                 return self._fault("ended", text, world)
+            case BadFrameError(frame=frame) if b'"kind": "fork"' in frame:
+                return self._fault("fork", "it forks its process", world)
+            case BadFrameError(frame=frame):
+                shown = frame[:60].decode(errors="replace")
+                text = f"wrote {shown!r} into the harness's own pipe"
+                return self._fault("frame", text, world)
             case _:
                 why = "there is no answer" if error is None else error.why
                 return self._fault("harness", why, world)
