@@ -30,6 +30,7 @@ __all__ = [
     "LANGCHAIN_1",
     "LANGGRAPH_PREBUILT_1",
     "PROFILES",
+    "PYDANTIC_AI_2",
     "SEED_001",
     "Profile",
     "choosing",
@@ -186,3 +187,4 @@ EINO_0_8: Final = profile("eino-0.8")
 EINO_0_9: Final = profile("eino-0.9")
 LANGCHAIN_1: Final = profile("langchain-1")
 LANGGRAPH_PREBUILT_1: Final = profile("langgraph-prebuilt-1")
+PYDANTIC_AI_2: Final = profile("pydantic-ai-2")

@@ -66,17 +66,20 @@ LAZY = {
 # What comes with every installation, and the modules that need an extra on top.
 RUNTIME = {"click", "pydantic", "pydantic_core", "rich"}
 GRAPHS = {"langchain", "langchain_core", "langgraph"}
+PYDANTIC_AI = {"pydantic_ai", "pydantic_graph"}
 WIRE = {"httpx2", "starlette", "uvicorn", "vcr", "yaml"}
 EXTRAS = {
     "refengine.testing.strategies": {"hypothesis"},
     "refengine.testing.graphs": GRAPHS,
     "refengine.testing.adk": {"google"},
+    "refengine.testing.pydantic_ai": PYDANTIC_AI,
     "compat.engines.flow.adk": {"google"},
     "compat.engines.flow.drawn_hooks": {"hypothesis"},
     "compat.engines.flow.generating": {"hypothesis"},
     "compat.engines.callbacks.generating": {"hypothesis"},
     "compat.engines.stream_loop.generating": {"hypothesis"},
     "compat.engines.graphs": GRAPHS,
+    "compat.engines.pydantic_ai": PYDANTIC_AI,
     "compat.wire": WIRE,
     "compat.report.plots": {"matplotlib"},
     "compat.cluster": {"distributed"},

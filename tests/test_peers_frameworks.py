@@ -5,7 +5,7 @@ import pytest
 from benchmarks.peers.measuring import Lost, ask
 from benchmarks.peers.peer import NAMES
 
-IN_DEV = {"langchain", "langgraph", "flow"}
+IN_DEV = {"langchain", "langgraph", "pydantic-ai", "flow"}
 LIMIT = 100.0
 
 

@@ -1,8 +1,8 @@
-"""The profiles of LangChain and LangGraph, held against the installed packages.
+"""The profiles of frameworks in Python, held against the installed packages.
 
     python -m tests.test_profile_confirmed
 
-writes anew the rows of their page that say how each posture is confirmed.
+writes anew the rows of their pages that say how each posture is confirmed.
 """
 
 import re
@@ -14,11 +14,13 @@ import pytest
 from compat.engines.capabilities import refusal_of
 from compat.engines.langchain import LangChainEngine
 from compat.engines.langgraph import LangGraphEngine
+from compat.engines.pydantic_ai.doors import PydanticAIEngine
 from compat.profiles.comparing import played, scenarios, unconfirmed
 from compat.profiles.confirming import confirmed, projected
 from refengine.profile import (
     LANGCHAIN_1,
     LANGGRAPH_PREBUILT_1,
+    PYDANTIC_AI_2,
     SEED_001,
     choosing,
     options,
@@ -28,13 +30,22 @@ from refengine.testing.scenario_files import read_scenario
 from refengine.testing.session import play
 from refengine.testing.trace import first_divergence
 
-PAGE = Path(__file__).parent.parent / "docs/profiles-langchain.md"
-ENGINES = {LANGCHAIN_1: LangChainEngine(), LANGGRAPH_PREBUILT_1: LangGraphEngine()}
+DOCS = Path(__file__).parent.parent / "docs"
+GRAPHS = {LANGCHAIN_1: LangChainEngine(), LANGGRAPH_PREBUILT_1: LangGraphEngine()}
+ENGINES = {**GRAPHS, PYDANTIC_AI_2: PydanticAIEngine()}
+PAGES = {
+    LANGCHAIN_1: DOCS / "profiles-langchain.md",
+    LANGGRAPH_PREBUILT_1: DOCS / "profiles-langchain.md",
+    PYDANTIC_AI_2: DOCS / "profiles-pydantic-ai.md",
+}
 BOTH = [
     pytest.param(each, posture, id=f"{each.name}-{posture}")
     for each, posture in product(ENGINES, options())
 ]
-NOT_TOLD = {("langgraph-prebuilt-1", "after_hooks"): {"handlers_first"}}
+NOT_TOLD = {
+    ("langgraph-prebuilt-1", "after_hooks"): {"handlers_first"},
+    ("pydantic-ai-2", "changed_call_id"): {"leaks_into_event"},
+}
 """Options that only an engine with both lists of extensions tells apart."""
 
 
@@ -58,6 +69,7 @@ def test_the_lists_of_unconfirmed_postures_do_not_grow_by_accident() -> None:
     assert {name: len(found) for name, found in unconfirmed().items()} == {
         "langchain-1": 16,
         "langgraph-prebuilt-1": 20,
+        "pydantic-ai-2": 23,
         "langchain-js-1": 1,
         "eino-0.9": 1,
     }
@@ -84,7 +96,7 @@ def test_the_old_hook_that_keeps_its_edits_is_the_other_option(posture: str) -> 
 
 def test_a_limit_of_no_steps_is_refused_when_the_run_starts() -> None:
     [each] = scenarios()["iterations_below_one"]
-    for engine in ENGINES.values():
+    for engine in GRAPHS.values():
         trace = run(play(read_scenario(each), engine))
         [told] = trace.of("event")
 
@@ -121,17 +133,16 @@ def shown_rows(page: str, under) -> list[str]:
 
 @pytest.mark.parametrize("under", ENGINES, ids=lambda each: each.name)
 def test_the_page_tells_every_posture(under) -> None:
-    assert shown_rows(PAGE.read_text("utf-8"), under) == rows(under)
+    assert shown_rows(PAGES[under].read_text("utf-8"), under) == rows(under)
 
 
-def rewritten(page: str) -> str:
-    """Return the page with the rows of both profiles as they are now."""
-    for under in ENGINES:
-        head, title, rest = page.partition(f"## {under.name}\n")
-        old = "\n".join(shown_rows(page, under))
-        page = head + title + rest.replace(old, "\n".join(rows(under)), 1)
-    return page
+def rewritten(page: str, under) -> str:
+    """Return a page with the rows of a profile as they are now."""
+    head, title, rest = page.partition(f"## {under.name}\n")
+    old = "\n".join(shown_rows(page, under))
+    return head + title + rest.replace(old, "\n".join(rows(under)), 1)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(rewritten(PAGE.read_text("utf-8")), "utf-8")
+    for profile, path in PAGES.items():
+        path.write_text(rewritten(path.read_text("utf-8"), profile), "utf-8")

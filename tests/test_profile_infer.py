@@ -61,7 +61,7 @@ def test_one_changed_posture_is_found_whichever_it_is(posture, option) -> None:
     assert seen.contradicts == bool(differs)
 
 
-@pytest.mark.parametrize("name", ["langchain", "langgraph"])
+@pytest.mark.parametrize("name", ["langchain", "langgraph", "pydantic-ai"])
 def test_frameworks_show_what_was_confirmed_and_no_more(name) -> None:
     loaded = load_engine(name)
     seen = infer(loaded, 1)
@@ -69,9 +69,9 @@ def test_frameworks_show_what_was_confirmed_and_no_more(name) -> None:
     listed = set(unconfirmed()[loaded.profile.name])
 
     assert shown <= set(options()) - listed
-    # in_order and handlers_first are told apart only by an engine with both lists
-    beyond = {"after_hooks"} if name == "langgraph" else set()
-    assert set(options()) - listed - shown == beyond
+    # two of their options are told apart only by an engine with both lists
+    beyond = {"langgraph": {"after_hooks"}, "pydantic-ai": {"changed_call_id"}}
+    assert set(options()) - listed - shown == beyond.get(name, set())
     assert seen.nearest == loaded.profile
     assert not seen.contradicts
 

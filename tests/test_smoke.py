@@ -27,6 +27,7 @@ INSTALLED = [
     "reference-legacy",
     "langchain",
     "langgraph",
+    "pydantic-ai",
 ]
 CHECKS = ["builds", "answers", "tools", "hooks", "canary", "types"]
 ALL = frozenset(CAPABILITIES)

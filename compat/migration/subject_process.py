@@ -68,6 +68,8 @@ FRAMEWORKS: Final = frozenset(
 """What takes a child longer to import than anything else does."""
 ADK_STACK: Final = ("refengine.testing.adk.warmed",)
 """As much of ADK as playing it needs, the modules of a first session among them."""
+PYDANTIC_AI_STACK: Final = ("refengine.testing.pydantic_ai.playing",)
+"""The same of pydantic-ai."""
 CLIENTS: Final = frozenset(("langchain_openai",))
 STACK: Final = (
     "langgraph.prebuilt",
@@ -375,6 +377,8 @@ def _frameworks(location: SubjectLocation) -> Sequence[str]:
     folders = (location.cwd, location.folder)
     if any(each.split(".")[:2] == ["google", "adk"] for each in names):
         return ADK_STACK if _has_adk(folders) else ()
+    if any(each.partition(".")[0] == "pydantic_ai" for each in names):
+        return PYDANTIC_AI_STACK if _has("pydantic_ai", folders) else ()
     there = {each.stem for folder in folders for each in folder.glob("lang*")}
     named = {each.partition(".")[0] for each in names} & FRAMEWORKS
     if not named or named & there:
@@ -383,10 +387,14 @@ def _frameworks(location: SubjectLocation) -> Sequence[str]:
 
 
 def _has_adk(folders: Sequence[Path]) -> bool:
-    """Tell whether ADK is installed, and no folder has a package of its name."""
-    if any((folder / "google").exists() for folder in folders):
+    return _has("google", folders) and find_spec("google.adk") is not None
+
+
+def _has(package: str, folders: Sequence[Path]) -> bool:
+    """Tell whether a package is installed, and no folder has one of its name."""
+    if any(each.stem == package for f in folders for each in f.glob(f"{package}*")):
         return False
-    return find_spec("google") is not None and find_spec("google.adk") is not None
+    return find_spec(package) is not None
 
 
 def _is_installed(module: str, named: Collection[str]) -> bool:

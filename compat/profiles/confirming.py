@@ -39,6 +39,7 @@ _ABSENT: Final = re.compile(
         (
             re.escape(absent_text("@", ["@"])).replace("@", ".*?"),
             r"Error: \S+ is not a valid tool, try one of \[.*?\]\.",
+            r"Unknown tool name: '.*?'\. (?:Available tools: .*|No tools available\.)",
         )
     )
 )

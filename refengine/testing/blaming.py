@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from refengine.agent import ChatModelAgentConfig
 from refengine.awaiting import settled
-from refengine.errors import HookError
+from refengine.errors import HookError, RefengineError, error
 from refengine.extensions import as_hooks
 from refengine.hooks import AnyHook, hooks_of
 from refengine.tools import ToolMiddleware
@@ -32,6 +32,14 @@ Wrap: TypeAlias = Callable[[AsyncHook], AsyncHook]
 """Returns what calls an endpoint of a tool, and acts around it."""
 
 _NOTE: Final = "_refengine_blamed"
+
+
+@error
+class FrameworkError(RefengineError):
+    """The framework itself raised: no hook, no model and no tool did."""
+
+    cause: Exception
+    says = "the framework raised {cause!t}: {cause}"
 
 
 def blame(error: BaseException, named: Exception) -> None:

@@ -76,6 +76,7 @@ Reply: TypeAlias = dict[str, Any]
 Predicate: TypeAlias = Callable[[Trace], object]
 
 ADK: Final = "google-adk"
+PYDANTIC_AI: Final = "pydantic-ai-slim"
 FRAMEWORKS: Final = (
     ADK,
     "langchain",
@@ -83,6 +84,7 @@ FRAMEWORKS: Final = (
     "langchain-openai",
     "langgraph",
     "langgraph-prebuilt",
+    PYDANTIC_AI,
 )
 """Distributions whose versions belong to a verdict on what was built with them."""
 BROUGHT: Final = frozenset(("langchain", "langchain_openai"))
@@ -302,7 +304,8 @@ class SubjectServer:
         """Return the versions of the frameworks that the subject has imported."""
         absent = self._brought - self._named
         found = {name: name.replace("-", "_") for name in FRAMEWORKS} | {
-            ADK: "google.adk"
+            ADK: "google.adk",
+            PYDANTIC_AI: "pydantic_ai",
         }
         there = [n for n, m in found.items() if m in sys.modules and m not in absent]
         return {"frameworks": {n: version(n) for n in there}} if there else {}

@@ -4,9 +4,10 @@
 
 A subject is a function ``subject(world)``, called once a session. It returns a list of
 struct middlewares and handlers, the configuration of an agent, a graph that LangGraph
-or LangChain compiled, agents of ADK, or something whose class names its own player
-(verdicts, Migration). Extensions stand between the scenario's own: struct middlewares
-before them, and handlers after them. A graph is all there is, and so are agents.
+or LangChain compiled, agents of ADK or of pydantic-ai, or something whose class names
+its own player (verdicts, Migration). Extensions stand between the scenario's own:
+struct middlewares before them, and handlers after them. A graph is all there is, and so
+are agents.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ F = TypeVar("F", bound=Callable[..., object])
 
 ADK: Final = "google.adk."
 """Where the classes of ADK are made."""
+PYDANTIC_AI: Final = "pydantic_ai."
+"""Where those of pydantic-ai are."""
 
 PLAYER: Final = "__refengine_player__"
 """The attribute by which a class says who plays what is built of it: ``module:name``.
@@ -58,7 +61,8 @@ INTENDS: Final = "__refengine_intends__"
 
 INSTEAD: Final = (
     "return a list of AgentMiddleware and handlers, world.config(...), a graph built"
-    " from world.as_langchain(), or agents built from world.as_adk()"
+    " from world.as_langchain(), agents built from world.as_adk(), or an agent built"
+    " from world.as_pydantic_ai()"
 )
 """What to do about most that cannot be played."""
 GRAPH_INSTEAD: Final = (
@@ -162,7 +166,11 @@ def play_alone(
         own = player_of(found.got)
         if own is not None:
             return own(scenario, subject, found.world, found.got)
-        if is_adk(found.got):
+        if is_of(PYDANTIC_AI, found.got):
+            from refengine.testing.pydantic_ai.playing import play_pydantic_ai  # noqa: PLC0415  # an extra
+
+            return play_pydantic_ai(scenario, found.world, found.got)
+        if is_of(ADK, found.got):
             from refengine.testing.adk.stack import play_adk  # noqa: PLC0415  # an extra
 
             return play_adk(scenario, found.world, found.got)
@@ -201,7 +209,7 @@ def _worn(
         raise _ElsewherePlayed(world, got)
     if world.wire is not None:
         raise SubjectError(got, "over the wire only graphs are played", GRAPH_INSTEAD)
-    if is_adk(got) or player_of(got) is not None:
+    if any(is_of(each, got) for each in (ADK, PYDANTIC_AI)) or player_of(got):
         raise _ElsewherePlayed(world, got)
     if isinstance(got, ChatModelAgentConfig):
         config, given = got, (*got.middlewares, *got.handlers)
@@ -228,15 +236,17 @@ def is_graph(got: object) -> bool:
     return all(callable(getattr(got, name, None)) for name in GRAPH)
 
 
-def is_adk(got: object) -> bool:
-    """Tell whether a subject returned something of Google's ADK, or a pair that has it.
+def is_of(package: str, got: object) -> bool:
+    """Tell whether a subject returned something of a package, or a pair that has it.
 
     By where its class was made: the package is not imported for that, since what
     returned one has done so.
     """
     parts = cast("tuple[object, ...]", got) if isinstance(got, tuple) else (got,)
     return any(
-        kind.__module__.startswith(ADK) for part in parts for kind in type(part).__mro__
+        kind.__module__.startswith(package)
+        for part in parts
+        for kind in type(part).__mro__
     )
 
 

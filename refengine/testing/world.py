@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from refengine.resume.checkpoint import Keeper
     from refengine.testing.adk import AdkFace
     from refengine.testing.graphs import LangChainWorld
+    from refengine.testing.pydantic_ai import PydanticAIFace
 
 RESERVED: Final = frozenset((RECORDED, KEPT))
 """Names of effects that are the harness's own."""
@@ -137,6 +138,7 @@ class World:
         self._executed: Counter[str] = Counter()
         self._langchain: LangChainWorld | None = None
         self._adk: AdkFace | None = None
+        self._pydantic_ai: PydanticAIFace | None = None
 
     @cached_property
     def random(self) -> Random:
@@ -173,6 +175,22 @@ class World:
                 raise WorldExtraError("world.as_adk()", "adk", error) from error
             self._adk = bridge.AdkBridge(self)
         return self._adk
+
+    def as_pydantic_ai(self) -> PydanticAIFace:
+        """Return model, tools and instructions for an agent of pydantic-ai.
+
+        It is the same object each time. Raises WorldExtraError without the extra.
+        """
+        if self._pydantic_ai is None:
+            try:
+                from refengine.testing.pydantic_ai import bridge  # noqa: PLC0415  # an extra
+            except ImportError as error:
+                if (error.name or "").partition(".")[0] == "refengine":
+                    raise
+                what = "world.as_pydantic_ai()"
+                raise WorldExtraError(what, "pydantic-ai", error) from error
+            self._pydantic_ai = bridge.PydanticAIBridge(self)
+        return self._pydantic_ai
 
     def config(self, **changes: Any) -> ChatModelAgentConfig:  # noqa: ANN401  # its fields
         """Return the configuration of the agent, with these fields changed.

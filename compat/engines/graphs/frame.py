@@ -15,19 +15,14 @@ from collections.abc import Awaitable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Final, NoReturn, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar
 
-from compat.engines.capabilities import CapabilityError
+from compat.engines.frame import Refusals
 from refengine.chain import LayerName
 from refengine.context import Context, RunLocals, at_point
-from refengine.errors import (
-    HookError,
-    ModelError,
-    RefengineError,
-    ToolError,
-    error,
-)
+from refengine.errors import HookError, ModelError, RefengineError, ToolError
 from refengine.messages import ToolCall
+from refengine.testing.blaming import FrameworkError
 from refengine.tools import Options, no_options
 
 T = TypeVar("T")
@@ -36,23 +31,14 @@ _Key: TypeAlias = tuple[str, str, str]
 """Id and name of a call, and what its arguments mean, however they were written."""
 
 
-@error
-class FrameworkError(RefengineError):
-    """The framework itself raised: no hook, no model and no tool did."""
-
-    cause: Exception
-    says = "the framework raised {cause!t}: {cause}"
-
-
 @dataclass(slots=True)
-class Frame:
+class Frame(Refusals):
     """One run: whose it is, who raised what, and what cannot be told apart again.
 
     ``texts`` holds the arguments of calls as the model wrote them: the framework keeps
     only what they mean.
     """
 
-    engine: str
     run_path: tuple[str, ...]
     options: Options = field(default_factory=no_options)
     locals: RunLocals = field(default_factory=dict[str, object])
@@ -60,7 +46,6 @@ class Frame:
     faults: dict[int, tuple[Exception, Exception]] = field(
         default_factory=dict[int, tuple[Exception, Exception]]
     )
-    refusal: CapabilityError | None = None
 
     def context(self, call_id: str | None = None) -> Context:
         """Return the context of a point of this run."""
@@ -100,24 +85,6 @@ class Frame:
             self.blame(error, FrameworkError(error))
             raise
 
-    def refuse(self, capability: str, where: str) -> NoReturn:
-        """End the run: it needs what the engine does not declare.
-
-        Kept, too, because a wrapper may catch everything.
-        """
-        self.refusal = CapabilityError(self.engine, capability, where)
-        raise self.refusal
-
-    def stop_if_refused(self) -> None:
-        """Raise the refusal, if there was one that somebody caught."""
-        if self.refusal is not None:
-            raise self.refusal
-
-    def unchanged(self, ctx: Context, where: str) -> None:
-        """Refuse a context that holds something: nobody would hand it on."""
-        if any(True for _ in ctx.items()):
-            self.refuse("context", where)
-
     def leaving(self, error: Exception) -> Exception:
         """Return the error as the run reports it."""
         if self.refusal is not None:
@@ -134,20 +101,9 @@ FRAME: Final[ContextVar[Frame]] = ContextVar("refengine_graph_frame")
 
 def their_arguments(frame: Frame, call: ToolCall) -> dict[str, Any]:
     """Return a call's arguments parsed; their text is found again by ``our_call``."""
-    args = parsed_arguments(frame, call)
+    args = frame.parsed(call)
     frame.texts[_key({"id": call.id, "name": call.name, "args": args})] = call.arguments
     return args
-
-
-def parsed_arguments(frame: Frame, call: ToolCall) -> dict[str, Any]:
-    """Return a call's arguments parsed; refuses what is not a JSON object."""
-    try:
-        parsed: object = json.loads(call.arguments)
-    except ValueError:
-        parsed = None
-    if not isinstance(parsed, dict):
-        frame.refuse("arguments_text", f"call {call.id!r} of tool {call.name!r}")
-    return cast("dict[str, Any]", parsed)
 
 
 def our_call(frame: Frame, call: Mapping[str, Any]) -> ToolCall:

@@ -20,11 +20,10 @@ from langgraph.graph.message import (  # pyright: ignore[reportMissingTypeStubs]
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
+from compat.engines.frame import Shown
 from compat.engines.graphs.frame import (
     FRAME,
     Frame,
-    FrameworkError,
-    parsed_arguments,
     passed_call,
     passing,
 )
@@ -33,15 +32,10 @@ from refengine.agent import ChatModelAgentConfig
 from refengine.awaiting import settled
 from refengine.chain import LayerName
 from refengine.context import Context
-from refengine.hooks import AgentConfig, AnyHook, Rewritten
+from refengine.hooks import AnyHook, Rewritten
 from refengine.messages import Message, ToolCall
-from refengine.tools import (
-    ToolCallInput,
-    ToolCallResult,
-    ToolMeta,
-    as_meta,
-    normalise,
-)
+from refengine.testing.blaming import FrameworkError
+from refengine.tools import ToolCallInput, ToolCallResult
 
 Execute = Callable[[ToolCallRequest], Awaitable["ToolMessage | Command[Any]"]]
 
@@ -64,14 +58,10 @@ async def act_before_agent(
 ) -> None:
     """Show a handler the configuration; refuses what it edits there."""
     frame = FRAME.get()
-    metas = normalise(as_meta(tool) for tool in config.tools_config.tools)
-    shown = AgentConfig(
-        config.instruction, list(metas), (ours(frame, messages), frame.options)
-    )
-    ctx = await _entered(frame, hook, Context(), shown)
+    shown = Shown(config, (ours(frame, messages), frame.options))
+    ctx = await _entered(frame, hook, Context(), shown.config)
     frame.unchanged(ctx, hook.where)
-    if shown.instruction != config.instruction or not _same(shown.tools, metas):
-        frame.refuse("edited_config", hook.where)
+    shown.as_given(frame, hook.where)
 
 
 async def rewritten(
@@ -136,7 +126,7 @@ class _Inner:
             changed: Any = {
                 **request.tool_call,
                 "name": passed.name,
-                "args": parsed_arguments(self._frame, passed),
+                "args": self._frame.parsed(passed),
                 "id": passed.id,
             }
             request = request.override(tool_call=changed)
@@ -154,12 +144,6 @@ async def _entered(frame: Frame, hook: Hook, *given: Any) -> Any:  # noqa: ANN40
     except Exception as error:
         frame.blame_hook(error, hook.name)
         raise
-
-
-def _same(left: Sequence[ToolMeta] | None, given: Sequence[ToolMeta]) -> bool:
-    return left is not None and [
-        (id(meta.tool), meta.return_directly) for meta in left
-    ] == [(id(meta.tool), meta.return_directly) for meta in given]
 
 
 Node = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]

@@ -200,8 +200,8 @@ class NamedValues:
 
 # Graphs
 
-FACE: Final = "as_langchain"
-"""Who asks a world for this returns a graph."""
+ALONE: Final = ("as_langchain", "as_pydantic_ai")
+"""Who asks a world for one of these returns a graph, or one agent of pydantic-ai."""
 OLDER_SCHEMA: Final = "config_schema"
 """A graph's name for what is given as ``configurable``, which it keeps as a context."""
 COUNTS: Final = re.compile(r"remaining_steps|is_last_step")
@@ -257,8 +257,8 @@ class GraphWords:
 
 
 def is_graph_source(source: str) -> bool:
-    """Tell whether a subject's source builds a graph."""
-    return FACE in source
+    """Tell whether a subject's source builds a graph, or one agent that is as alone."""
+    return any(face in source for face in ALONE)
 
 
 def graph_words(sources: Iterable[str], old: Iterable[str] = ()) -> GraphWords:

@@ -1,0 +1,1 @@
+"""The door to agents of pydantic-ai 2, and what it is made of."""

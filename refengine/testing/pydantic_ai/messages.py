@@ -1,0 +1,164 @@
+"""Messages of pydantic-ai as ours, and ours as its.
+
+A request there holds the parts of many messages of ours, and requests that follow one
+another are joined; a response is one message. What is beside a text travels in the
+``metadata`` of its part or response. Arguments of calls stay the text they were.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    ModelResponsePart,
+    PartDeltaEvent,
+    PartStartEvent,
+    RetryFeedbackPart,
+    SystemPromptPart,
+    TextContent,
+    TextPart,
+    TextPartDelta,
+    ToolCallPart,
+    ToolCallPartDelta,
+    ToolReturnPart,
+    UserPromptPart,
+)
+
+from refengine.messages import Message, MessageChunk, ToolCall, ToolCallChunk
+
+_OURS: Final = "refengine"
+MODEL: Final = "world"
+"""The name of the model: responses without one are joined when they meet."""
+
+
+def theirs(messages: Iterable[Message]) -> list[ModelMessage]:
+    """Return our messages as the framework's, a request for all between two answers."""
+    made: list[ModelMessage] = []
+    parts: list[ModelRequestPart] = []
+    for message in messages:
+        if message.role != "assistant":
+            parts.append(_part(message))
+            continue
+        if parts:
+            made.append(ModelRequest(parts))
+            parts = []
+        made.append(their_answer(message))
+    return [*made, ModelRequest(parts)] if parts else made
+
+
+def _part(message: Message) -> ModelRequestPart:
+    if message.role == "system":
+        return SystemPromptPart(message.content)
+    if message.role == "tool":
+        given = message.name or "", message.content, message.tool_call_id or ""
+        return ToolReturnPart(*given, metadata=beside(message, "id", "extra"))
+    own = beside(message, "id", "name", "extra")
+    if not own:
+        return UserPromptPart(message.content)
+    return UserPromptPart([TextContent(message.content, metadata=own)])
+
+
+def beside(said: Message | MessageChunk, *fields: str) -> dict[str, Any] | None:
+    """Return what a message has in these fields, as metadata; None if nothing."""
+    kept = {field: getattr(said, field) for field in fields}
+    own = {field: value for field, value in kept.items() if value}
+    return {_OURS: own} if own else None
+
+
+def _own(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = (metadata or {}).get(_OURS, {})
+    return found
+
+
+def their_answer(message: Message) -> ModelResponse:
+    """Return an answer of ours as the framework's."""
+    text = [TextPart(message.content)] if message.content else []
+    calls = [ToolCallPart(c.name, c.arguments, c.id) for c in message.tool_calls]
+    parts: list[ModelResponsePart] = [*text, *calls]
+    own = beside(message, "id", "name", "extra")
+    return ModelResponse(parts, model_name=MODEL, metadata=own)
+
+
+def ours(messages: Iterable[ModelMessage]) -> tuple[Message, ...]:
+    """Return the framework's messages as ours."""
+    return tuple(one for each in messages for one in _ours(each))
+
+
+def _ours(message: ModelMessage) -> Iterator[Message]:
+    if isinstance(message, ModelResponse):
+        yield our_answer(message)
+        return
+    for part in message.parts:
+        if isinstance(part, SystemPromptPart):
+            yield Message("system", part.content)
+        elif isinstance(part, ToolReturnPart):
+            yield our_result(part)
+        elif isinstance(part, UserPromptPart):
+            yield from _prompts(part)
+        elif isinstance(part, RetryFeedbackPart):
+            yield Message("user", str(part.content))
+
+
+def _prompts(part: UserPromptPart) -> Iterator[Message]:
+    several = [part.content] if isinstance(part.content, str) else part.content
+    for each in several:
+        if isinstance(each, TextContent):
+            yield Message("user", each.content, **_own(each.metadata))
+        else:
+            yield Message("user", str(each))
+
+
+def our_result(part: ToolReturnPart) -> Message:
+    """Return a result of a tool, as the model is told it."""
+    return Message(
+        "tool",
+        part.model_response_str(wrap_if_error=False),
+        tool_call_id=part.tool_call_id,
+        name=part.tool_name or None,
+        **_own(part.metadata),
+    )
+
+
+def our_answer(response: ModelResponse) -> Message:
+    """Return an answer of the framework's as ours."""
+    text = [part.content for part in response.parts if isinstance(part, TextPart)]
+    calls = [
+        ToolCall(part.tool_call_id, part.tool_name, written(part.args))
+        for part in response.parts
+        if isinstance(part, ToolCallPart)
+    ]
+    own = _own(response.metadata)
+    return Message("assistant", "".join(text), tuple(calls), **own)
+
+
+def our_chunk(event: object) -> MessageChunk | None:
+    """Return a piece of an answer; None for an event that brings no piece."""
+    if isinstance(event, PartStartEvent):
+        part = event.part
+        if isinstance(part, TextPart):
+            return MessageChunk(part.content)
+        if isinstance(part, ToolCallPart):
+            given = part.tool_call_id, part.tool_name, written(part.args)
+            return MessageChunk("", (ToolCallChunk(event.index, *given),))
+    if isinstance(event, PartDeltaEvent):
+        delta = event.delta
+        if isinstance(delta, TextPartDelta):
+            return MessageChunk(delta.content_delta)
+        if isinstance(delta, ToolCallPartDelta):
+            name = delta.tool_name_delta or ""  # the id came when the part began
+            piece = ToolCallChunk(event.index, "", name, written(delta.args_delta))
+            return MessageChunk("", (piece,))
+    return None
+
+
+def written(arguments: str | Mapping[str, Any] | None) -> str:
+    """Return arguments as text, as whoever wrote them did."""
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    return json.dumps(arguments)

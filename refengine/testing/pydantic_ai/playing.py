@@ -1,0 +1,260 @@
+"""Playing an agent that a subject built with pydantic-ai, as a caller of it would.
+
+A turn is ``agent.run`` on the messages so far, with a handler of events if it streams.
+What waits for a person is answered as the scenario's runs say, and the run goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import (
+    AsyncIterable,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from typing import Any, Final, cast
+
+from pydantic_ai import Agent, RunContext, capture_run_messages
+from pydantic_ai.capabilities import AbstractCapability, Hooks
+from pydantic_ai.exceptions import UsageLimitExceeded
+from pydantic_ai.messages import (
+    AgentStreamEvent,
+    FunctionToolResultEvent,
+    ModelMessage,
+    ToolCallPart,
+)
+from pydantic_ai.result import AgentStream
+from pydantic_ai.tools import (
+    DeferredToolRequests,
+    DeferredToolResults,
+    ToolDefinition,
+    ToolDenied,
+)
+from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
+from pydantic_ai.usage import UsageLimits
+
+from refengine.messages import Json, Message
+from refengine.testing.flows.session import RESUMED, EndlessConfirmationError
+from refengine.testing.flows.watching import CountedHooks, OwnExecution
+from refengine.testing.notation import show_chunk, show_message
+from refengine.testing.person import APPROVAL, RepliesInTurn
+from refengine.testing.pydantic_ai.bridge import WorldModel, WorldTool
+from refengine.testing.pydantic_ai.messages import our_chunk, our_result, ours, theirs
+from refengine.testing.recorder import snapshot
+from refengine.testing.scenario import RunSpec, Scenario
+from refengine.testing.stack_play import StackPlay
+from refengine.testing.subjects import Played, SubjectError
+from refengine.testing.tool_runs import calling, written
+from refengine.testing.world import World
+
+REQUESTS: Final = 50
+"""Requests of a run at most, where a caller says nothing: the framework's default."""
+DENIED: Final = "denied"
+INSTEAD: Final = "return an Agent of pydantic_ai, built from world.as_pydantic_ai()"
+
+
+def play_pydantic_ai(scenario: Scenario, world: World, got: object) -> Played:
+    """Play the agent that the subject built; raises SubjectError and EffectError."""
+    agent = cast("Any", got)
+    if not _is_agent(got):
+        raise SubjectError(got, "that is no agent of pydantic-ai", INSTEAD)
+    model: object = agent.model
+    if not isinstance(model, WorldModel) or model.world is not world:
+        why = "its model is not world.as_pydantic_ai().model, so nobody sees it"
+        raise SubjectError(got, why, INSTEAD)
+    return StackPlay(scenario, world, AgentRuns(world, agent)).played(got)
+
+
+def _is_agent(got: object) -> bool:
+    return isinstance(got, Agent)
+
+
+class AgentRuns:
+    """An agent, played run by run."""
+
+    def __init__(self, world: World, agent: Agent[Any, Any]) -> None:
+        self._world, self._agent = world, agent
+        self._person = RepliesInTurn()
+        self._hooks = CountedHooks(_call_of)
+        agent.root_capability.apply(self._watch)
+        self._worlds = frozenset(_names_of_the_worlds(agent))
+        self._history: Sequence[ModelMessage] = ()
+        self._left: dict[str, object] = {}
+
+    @property
+    def hooks(self) -> Mapping[str, int]:
+        """How often each hook of a capability ran."""
+        return dict(self._hooks.counts)
+
+    async def run(self, spec: RunSpec, said: Sequence[Message]) -> None:
+        """Play one run; what comes out of the agent comes out here."""
+        self._person.begins(frozenset(spec.denies), spec.replies)
+        self._left = {"status": "error", "answer": "", "messages": ()}
+        before = self._history if spec.continues else ()
+        how: dict[str, Any] = {
+            "deps": dict(spec.options) or None,
+            "usage_limits": UsageLimits(request_limit=spec.steps or REQUESTS),
+            "capabilities": [_Observing(self._world, self._worlds)],
+            "event_stream_handler": self._consumed if spec.streaming else None,
+        }
+        with capture_run_messages() as messages:
+            try:
+                result = await self._agent.run(
+                    said[-1].content,
+                    message_history=[*before, *theirs(said[:-1])],
+                    **how,
+                )
+            except UsageLimitExceeded:
+                self._left["status"] = "max_iterations"
+                raise
+            finally:
+                self._left["messages"] = ours(messages)
+        await self._answered(result, how)
+
+    async def _answered(self, result: Any, how: Mapping[str, Any]) -> None:  # noqa: ANN401  # of the framework
+        """Let a person answer what a run waits for, until it waits no more."""
+        for _ in range(RESUMED):
+            self._history = result.all_messages()
+            if not isinstance(result.output, DeferredToolRequests):
+                self._left = {
+                    "status": "completed",
+                    "answer": _text(result.output),
+                    "messages": ours(self._history),
+                }
+                return
+            result = await self._agent.run(
+                message_history=self._history,
+                deferred_tool_results=self._decided(result.output),
+                **how,
+            )
+        raise EndlessConfirmationError
+
+    async def left(self) -> Mapping[str, object]:
+        """Return how the last run ended, and the messages that it left."""
+        return self._left
+
+    def _decided(self, asked: DeferredToolRequests) -> DeferredToolResults:
+        results = DeferredToolResults()
+        for call in asked.approvals:
+            results.approvals[call.tool_call_id] = self._approved(call) or ToolDenied(
+                DENIED
+            )
+        for call in asked.calls:
+            results.calls[call.tool_call_id] = snapshot(self._person.next_reply().value)
+        return results
+
+    def _approved(self, call: ToolCallPart) -> bool:
+        """Ask the person about a call; that it was asked is put down."""
+        kind = self._person.next_reply().kind
+        denied = call.tool_call_id in self._person.denied or kind in {"no", "nothing"}
+        question: dict[str, Json] = {
+            "name": call.tool_name,
+            "args": snapshot(call.args_as_dict()),
+            "approved": not denied,
+        }
+        with calling(call.tool_call_id):
+            self._world.effect(APPROVAL, question)
+        return not denied
+
+    async def _consumed(
+        self, _: RunContext[Any], events: AsyncIterable[AgentStreamEvent]
+    ) -> None:
+        """Put down what a consumer of a stream receives, an answer in one event."""
+        pieces: list[Json] = []
+        data: dict[str, Json] = {"kind": "model", "agent": "", "stream": pieces}
+        try:
+            async for event in events:
+                chunk = our_chunk(event)
+                if chunk is not None:
+                    pieces.append(show_chunk(chunk))
+                if isinstance(event, FunctionToolResultEvent):
+                    self._told(our_result(event.part))
+        except Exception as error:
+            data["stream_error"] = type(error).__name__
+            raise
+        finally:
+            if isinstance(cast("object", events), AgentStream):
+                self._world.recorder.add("event", data)
+
+    def _told(self, result: Message) -> None:
+        data = {"kind": "tool", "agent": "", "message": show_message(result)}
+        self._world.recorder.add("event", data, result.tool_call_id)
+
+    def _watch(self, capability: AbstractCapability[Any]) -> None:
+        """Count the hooks of a capability that its author wrote."""
+        for stage in _stages_of(capability):
+            name = f"{type(capability).__name__}.{stage}"
+            hook = getattr(capability, stage)
+            object.__setattr__(
+                capability, stage, self._hooks.watched(hook, name, stage)
+            )
+
+
+class _Observing(AbstractCapability[Any]):
+    """Puts down what tools of the subject's own do, inside all that it brings."""
+
+    def __init__(self, world: World, worlds: Collection[str]) -> None:
+        self._world, self._worlds = world, worlds
+
+    async def wrap_tool_execute(
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        handler: Callable[[dict[str, Any]], Awaitable[Any]],
+    ) -> Any:  # noqa: ANN401  # whatever a tool gives
+        """Run it; a tool of the world observes itself."""
+        del ctx, tool_def
+        if call.tool_name in self._worlds:
+            return await handler(args)
+        own = OwnExecution(self._world, call.tool_name, written(args))
+        with calling(call.tool_call_id), own as done:
+            return done(await handler(args))
+
+
+def _names_of_the_worlds(agent: Agent[Any, Any]) -> Iterator[str]:
+    """Yield the names of an agent's tools that are the world's."""
+    leaves: list[AbstractToolset[Any]] = []
+    for toolset in agent.toolsets:
+        toolset.apply(leaves.append)
+    for leaf in leaves:
+        if isinstance(leaf, FunctionToolset):
+            found = leaf.tools.items()
+            yield from (name for name, tool in found if isinstance(tool, WorldTool))
+
+
+STAGES: Final = tuple(
+    name
+    for name in vars(AbstractCapability)
+    if name.startswith(("after_", "before_", "handle_", "on_", "prepare_", "wrap_"))
+)
+"""The hooks that a capability may have."""
+
+
+def _stages_of(capability: AbstractCapability[Any]) -> Sequence[str]:
+    """Return the hooks that a subject gave a capability, none of the package's."""
+    if isinstance(capability, Hooks):
+        return [*cast("Any", capability)._registry]  # noqa: SLF001  # no public place tells
+    kind = type(capability)
+    if kind.__module__.startswith("pydantic_ai."):
+        return ()
+    return [
+        each
+        for each in STAGES
+        if getattr(kind, each) is not getattr(AbstractCapability, each)
+    ]
+
+
+def _call_of(given: Sequence[object]) -> str | None:
+    calls = (each.tool_call_id for each in given if isinstance(each, ToolCallPart))
+    return next(calls, None)
+
+
+def _text(output: object) -> str:
+    """Return an answer as text; one of another type as JSON."""
+    return output if isinstance(output, str) else written(output)
