@@ -43,7 +43,7 @@ from compat.migration.sessions import (
     Enough,
     SideSessions,
 )
-from compat.migration.shrink import TRIES, shrink
+from compat.migration.shrink import TRIES, WORDS, shrink
 from compat.verdicts.migration import (
     Allowed,
     Broken,
@@ -321,7 +321,10 @@ class MigrationJudge(Generic[P]):
         start = typical(named, fits)
         pair = self._pair(news, channels, masks, fits)
         world = shrink(
-            start.world.scenario, lambda each: pair.shows(each, start.kind), tries
+            start.world.scenario,
+            lambda each: pair.shows(each, start.kind),
+            tries,
+            WORDS,
         )
         noise, divergence = pair.explained(world, terms.volatile)
         if noise and base.sufficient and wanted == UNSTEADY_FROM and self.old.ways:
