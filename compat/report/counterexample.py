@@ -20,7 +20,6 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from compat.report.conform_text import counted
-from refengine.messages import Message
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import NotationError, parse_message
 from refengine.testing.scenario import (
@@ -235,7 +234,7 @@ def _message(
     return f"{name}({', '.join(given)})"
 
 
-def _calls(message: Message, names: Mapping[str, str]) -> str:
+def _calls(message: Any, names: Mapping[str, str]) -> str:  # noqa: ANN401  # a Message
     calls: list[str] = []
     for each in message.tool_calls:
         of = [] if each.arguments in {"", "{}"} else [_arguments(each.arguments)]
@@ -256,7 +255,7 @@ def _arguments(text: str) -> str:
     return literal(found) if is_mapping(found) else _text(text)
 
 
-def _more(message: Message) -> list[str]:
+def _more(message: Any) -> list[str]:  # noqa: ANN401  # a Message
     """Return what a message has beside what it says, as arguments."""
     named = {"of": message.tool_call_id, "name": message.name, **message.extra}
     return [f"{key}={literal(each)}" for key, each in named.items() if each is not None]

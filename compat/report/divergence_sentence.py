@@ -29,7 +29,7 @@ WIDE: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceShape:
+class Wording:
     """A sentence where both sides have something, and where only one of them has.
 
     ``kept`` is for a text that NEW leaves as the world has it.
@@ -41,104 +41,96 @@ class SentenceShape:
     kept: str = ""
 
 
-SHAPES: Final[Mapping[str, SentenceShape]] = MappingProxyType(
+SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
     {
-        "INSTRUCTION": SentenceShape(
+        "INSTRUCTION": Wording(
             "NEW's system message says {new}, and OLD's says {old}",
             "NEW sends no system message {old}, which OLD sends",
             "NEW sends one more system message than OLD: {new}",
         ),
-        "MESSAGE_LOST": SentenceShape(
+        "MESSAGE_LOST": Wording(
             "NEW sends {new} where OLD sends {old} and more",
             "NEW no longer sends {old}",
         ),
-        "MESSAGE_ADDED": SentenceShape(
+        "MESSAGE_ADDED": Wording(
             "NEW sends {new} and more where OLD sends {old}",
             added="NEW sends {new}, which OLD does not",
         ),
-        "MESSAGE_CHANGED": SentenceShape(
+        "MESSAGE_CHANGED": Wording(
             "{whose} reads {new} in NEW, and {old} in OLD",
             kept="NEW leaves {whose} {new} as it is, and OLD makes {old} of it",
         ),
-        "ORDER": SentenceShape(
+        "ORDER": Wording(
             "NEW has {new} where OLD has {old}: the same things in another order"
         ),
-        "TOOLS_MERGE": SentenceShape(
+        "TOOLS_MERGE": Wording(
             "NEW shows the model {only_new}, and OLD shows it {only_old}"
         ),
-        "TOOLS_ORDER": SentenceShape(
+        "TOOLS_ORDER": Wording(
             "NEW shows the model the same tools in another order: {new}, not {old}"
         ),
-        "SETTINGS": SentenceShape(
+        "SETTINGS": Wording(
             "the options are {new} in NEW, and {old} in OLD",
             "NEW loses the options {old}",
             "NEW has the options {new}, and OLD has none",
         ),
-        "EXTRA_CALL": SentenceShape(added="NEW asks the model once more than OLD"),
-        "EXTRA_CALL tool_executions": SentenceShape(added="NEW runs {new}{against}"),
-        "MISSING_CALL": SentenceShape(lost="NEW does not ask the model, and OLD does"),
-        "MISSING_CALL tool_executions": SentenceShape(
+        "EXTRA_CALL": Wording(added="NEW asks the model once more than OLD"),
+        "EXTRA_CALL tool_executions": Wording(added="NEW runs {new}{against}"),
+        "MISSING_CALL": Wording(lost="NEW does not ask the model, and OLD does"),
+        "MISSING_CALL tool_executions": Wording(
             lost="NEW does not run {old}, and OLD does"
         ),
-        "TOOL_ARGUMENTS": SentenceShape(
-            "NEW runs {tool} with {new}, and OLD with {old}"
-        ),
-        "TOOL_REPLACED": SentenceShape("NEW runs {new} where OLD runs {old}"),
-        "ANSWER": SentenceShape(
+        "TOOL_ARGUMENTS": Wording("NEW runs {tool} with {new}, and OLD with {old}"),
+        "TOOL_REPLACED": Wording("NEW runs {new} where OLD runs {old}"),
+        "ANSWER": Wording(
             "the run answers {new} in NEW, and {old} in OLD",
             kept="NEW answers {new} as it came, and OLD makes {old} of it",
         ),
-        "STATUS": SentenceShape(
-            "the run ends with {new} in NEW, and with {old} in OLD"
-        ),
-        "STATE_LOST": SentenceShape(
+        "STATUS": Wording("the run ends with {new} in NEW, and with {old} in OLD"),
+        "STATE_LOST": Wording(
             "NEW keeps {new} where OLD keeps {old}", "NEW does not keep {old}"
         ),
-        "STATE_CHANGED": SentenceShape(
+        "STATE_CHANGED": Wording(
             "NEW keeps {new}, and OLD keeps {old}",
             "NEW does not keep {old}",
             "NEW keeps {new}, which OLD does not",
         ),
-        "STATE_KEPT": SentenceShape(
+        "STATE_KEPT": Wording(
             "NEW keeps {new} of a run on its way, and OLD {old}",
             "NEW does not keep {old} of a run on its way",
             "NEW keeps {new} of a run on its way, and OLD does not",
         ),
-        "STREAM_TEXT": SentenceShape(
+        "STREAM_TEXT": Wording(
             "whoever reads the run is told {new} by NEW, {old} by OLD"
         ),
-        "STREAM_LEAK": SentenceShape(
+        "STREAM_LEAK": Wording(
             "the consumer of the stream is shown {new} by NEW, and {old} by OLD, though"
             " both keep the same history"
         ),
-        "EVENT_ORDER": SentenceShape(
+        "EVENT_ORDER": Wording(
             "whoever reads the run is told {new} by NEW, {old} by OLD"
         ),
-        "ASKED": SentenceShape(
+        "ASKED": Wording(
             "the person is asked {new} by NEW, and {old} by OLD",
             "NEW does not ask the person {old}, and OLD does",
             "NEW asks the person {new}, and OLD does not",
         ),
-        "ERROR_LOST": SentenceShape(lost="NEW raises no {old}, and OLD does"),
-        "ERROR_NEW": SentenceShape(added="NEW raises {new}, and OLD does not"),
-        "ERROR_CLASS": SentenceShape("NEW raises {new} where OLD raises {old}"),
-        "ERROR_CAUSE": SentenceShape("NEW's error comes of {new}, and OLD's of {old}"),
-        "ERROR_POINT": SentenceShape("NEW fails {new}, and OLD {old}"),
-        "ORDER effects": SentenceShape(
+        "ERROR_LOST": Wording(lost="NEW raises no {old}, and OLD does"),
+        "ERROR_NEW": Wording(added="NEW raises {new}, and OLD does not"),
+        "ERROR_CLASS": Wording("NEW raises {new} where OLD raises {old}"),
+        "ERROR_CAUSE": Wording("NEW's error comes of {new}, and OLD's of {old}"),
+        "ERROR_POINT": Wording("NEW fails {new}, and OLD {old}"),
+        "ORDER effects": Wording(
             "NEW does {effect} after {new}, and OLD after {old}: another order"
         ),
-        "EFFECT_LOST": SentenceShape(lost="NEW does not do {old}, and OLD does"),
-        "EFFECT_EXTRA": SentenceShape(added="NEW does {new}, and OLD does not"),
-        "EFFECT_CHANGED": SentenceShape(
-            "NEW does {effect} with {new}, and OLD with {old}"
-        ),
-        "PAIRING": SentenceShape(
+        "EFFECT_LOST": Wording(lost="NEW does not do {old}, and OLD does"),
+        "EFFECT_EXTRA": Wording(added="NEW does {new}, and OLD does not"),
+        "EFFECT_CHANGED": Wording("NEW does {effect} with {new}, and OLD with {old}"),
+        "PAIRING": Wording(
             "NEW has {new} where OLD has {old}, of calls without a result"
         ),
-        "TYPE": SentenceShape(
-            "it is {new} in NEW, and {old} in OLD: equal, of another type"
-        ),
-        "WAY_LOST": SentenceShape("NEW cannot be run in the way {old}, and OLD can"),
+        "TYPE": Wording("it is {new} in NEW, and {old} in OLD: equal, of another type"),
+        "WAY_LOST": Wording("NEW cannot be run in the way {old}, and OLD can"),
     }
 )
 """The sentences, by code, or by code and channel; each is about NEW and OLD."""
@@ -161,7 +153,7 @@ def sentence(found: DescribedDivergence, world: Scenario | None = None) -> str:
     """Return what a divergence is, as one sentence in one line."""
     at = found.difference
     shape = SHAPES.get(f"{found.code} {at.channel}") or SHAPES.get(
-        found.code, SentenceShape()
+        found.code, Wording()
     )
     fields = _fields(found, world)
     form = _form(shape, at.old, at.new, world)
@@ -174,9 +166,7 @@ def sentence(found: DescribedDivergence, world: Scenario | None = None) -> str:
     return f"{whole[:1].upper()}{whole[1:]}."
 
 
-def _form(
-    shape: SentenceShape, old: object, new: object, world: Scenario | None
-) -> str:
+def _form(shape: Wording, old: object, new: object, world: Scenario | None) -> str:
     if new == MISSING:
         return shape.lost
     if old == MISSING:
@@ -219,13 +209,11 @@ _BARE: Final = frozenset(("INSTRUCTION", "MESSAGE_CHANGED"))
 def _phrases(old: object, new: object, *, bare: bool) -> tuple[str, str]:
     """Return both values in words; long texts by where they differ."""
     said = _quoted if bare else _phrase
-    texts = _content(old), _content(new)
-    if texts[0] is None or texts[1] is None:
+    ours, theirs = _content(old), _content(new)
+    if ours is None or theirs is None or max(len(ours), len(theirs)) <= WIDE:
         return said(old), said(new)
-    if max(map(len, texts)) <= WIDE:
-        return said(old), said(new)
-    lines = beside(*texts)
-    if max(map(len, texts)) <= LONGEST:
+    lines = beside(ours, theirs)
+    if max(len(ours), len(theirs)) <= LONGEST:
         return f'"{lines[0]}"', f'"{lines[1]}"'
     return lines
 

@@ -26,6 +26,8 @@ from compat.verdicts.migration import (
 )
 from compat.verdicts.relations import DEFAULT_RELATION, channels_of
 from compat.verdicts.sharpness import Sharpness, Unnoticed
+from refengine.testing.json_values import is_mapping
+from refengine.testing.trace import MISSING
 
 STYLES: Final = {"-": "red", "+": "green", " ": "dim"}
 MANY: Final = 12
@@ -227,14 +229,14 @@ def _divergence(found: DescribedDivergence, verdict: Migration) -> Iterator[Text
         yield _indented(f"hook   {side}: {text}")
     for side, text in found.causes:
         yield _indented(f"cause  {side}: {brief(text)}")
+    if len(found.lines) <= 1 or not (MISSING in (at.old, at.new) or is_mapping(at.old)):
+        for side, text in zip(SIDES, both(at.old, at.new), strict=True):
+            yield _indented(f"{side}    {text}")
     if len(found.lines) > 1:
         yield Text()
         yield _indented(f"around it in {at.channel}, - only old, + only new:")
         for mark, text in rows_beside([*_near(found.lines)]):
             yield Text(f"    {mark} {text}", STYLES[mark])
-    else:
-        for side, text in zip(SIDES, both(at.old, at.new), strict=True):
-            yield _indented(f"{side}    {text}")
     if verdict.world is not None:
         yield Text()
         yield Text("The smallest world found that shows it:")
