@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -107,6 +108,57 @@ def test_port_that_does_not_is_told_with_both_values_and_the_world(command) -> N
         'The smallest world found that shows it:\n    model = ["Done."]\n'
         '    agent.run("Hello")\n'
     ) in done.out
+
+
+def test_line_that_ran_last_before_a_divergence_is_shown_on_both_sides(command) -> None:
+    port = new(TELLS.replace("len(", "1 + len("))
+    done = command("old.py", port)
+
+    for side, file in (("old", "old.py"), ("new", port)):
+        lines = Path(file).read_text("utf-8").splitlines()
+        [at] = [n for n, line in enumerate(lines, 1) if "world.effect(" in line]
+        assert f"  line   {side}: {file}:{at}, in before" in done.out
+
+
+def test_files_for_a_ci_say_what_the_screen_says(command) -> None:
+    paths = ("--markdown", "report.md", "--junit", "report.xml")
+    done = command("old.py", new(TELLS.replace("len(", "1 + len(")), *paths)
+    root = ET.parse("report.xml").getroot()  # noqa: S314  # what we wrote
+    [failure] = root.iter("failure")
+    page = Path("report.md").read_text("utf-8")
+
+    assert done.code == 1
+    assert root.attrib | {"tests": "1", "failures": "1", "errors": "0"} == root.attrib
+    assert failure.get("message") == "NEW does `seen` with 3, and OLD with 2."
+    assert failure.get("type") == "EFFECT_CHANGED"
+    assert "NEW does \\`seen\\` with 3, and OLD with 2." in page
+    assert '```python\nmodel = ["Done."]\nagent.run("Hello")\n```' in page
+
+
+def test_files_for_a_ci_say_that_it_holds(command) -> None:
+    paths = ("--markdown", "report.md", "--junit", "report.xml")
+    done = command("old.py", new(TELLS), *paths)
+    root = ET.parse("report.xml").getroot()  # noqa: S314  # what we wrote
+
+    assert done.code == 0
+    assert root.get("failures") == "0"
+    assert [*root.iter("failure")] == []
+    assert "1 case, 1 met" in Path("report.md").read_text("utf-8")
+
+
+def test_two_files_at_one_path_are_refused_before_the_work(command) -> None:
+    done = command("old.py", "no_such.py", "--json", "a", "--junit", "a")
+
+    assert done.code == 2
+    assert "--json and --junit are both to be written to a" in done.err
+
+
+def test_verdict_is_printed_before_files_are_written(command) -> None:
+    done = command("old.py", new("pass"), "--json", "/dev/full")
+
+    assert done.code == 2
+    assert done.out.startswith("DIVERGES")
+    assert "/dev/full: No space left on device" in done.err
 
 
 BACKWARDS = "?77-A si erehW"

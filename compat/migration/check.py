@@ -17,6 +17,7 @@ from compat.migration.corpus import Corpus, OwnWorlds, make_corpus
 from compat.migration.judge import MigrationJudge, Terms
 from compat.migration.options import EVERYWHERE
 from compat.migration.pairs import PlayError
+from compat.migration.places import with_places
 from compat.migration.refs import PYTHON, RefError, SubjectRef
 from compat.migration.remote.runner import check_remote
 from compat.migration.reproducer import SideFiles
@@ -218,6 +219,8 @@ def _judged(
             begin = replace(how, search_plays=plays_before(how))
             verdict = further(judge, runner, verdict, terms, begin, said)
         verdict = sharpened(judge, runner, verdict, terms, how, said)
+        if explain:
+            verdict = with_places(verdict, judge.old, runner)
         return Checked(verdict, {"old": judge.old.files, "new": runner.files})
     except PlayError as error:
         return _faulty(error, terms, judge.corpus)

@@ -65,6 +65,16 @@ def line_in(text: bytes, folder: Path) -> str:
 Reply: TypeAlias = Mapping[str, Any]  # as the child wrote it
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a side's own, the last before the observation of number ``seen``."""
+
+    seen: int
+    file: str
+    line: int
+    function: str
+
+
 @dataclass(frozen=True)
 class SidePlayed:
     """One world: its trace, how often each hook ran, the arms taken, what was printed.
@@ -94,6 +104,8 @@ class SidePlayed:
     compared: Mapping[int, Sequence[Seen]] = field(
         default_factory=dict[int, Sequence[Seen]]
     )
+    places: Sequence[Place] = ()
+    """What of its own ran last before each observation, if that was asked for."""
 
     @cached_property
     def trace(self) -> Trace:

@@ -225,8 +225,8 @@ def _divergence(found: DescribedDivergence, verdict: Migration) -> Iterator[Text
     yield from (Text(each, style) for each in wrapped)
     at = found.difference
     yield _indented(f"where  {found.where}  ({at.channel} {at.path})")
-    for side, text in found.hooks:
-        yield _indented(f"hook   {side}: {text}")
+    for side, text in found.places:
+        yield _indented(f"line   {side}: {text}, last before it")
     for side, text in found.causes:
         yield _indented(f"cause  {side}: {brief(text)}")
     if len(found.lines) <= 1 or not (MISSING in (at.old, at.new) or is_mapping(at.old)):

@@ -58,7 +58,7 @@ class DescribedDivergence:
     where: str
     lines: Sequence[tuple[str, str]] = ()
     causes: Sequence[tuple[Side, str]] = ()
-    hooks: Sequence[tuple[Side, str]] = ()
+    places: Sequence[tuple[Side, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
