@@ -12,8 +12,13 @@ import pytest
 from compat.cli.init import migration_files
 from compat.cli.main import main
 from compat.migration import corpus
+from compat.migration.check import check, code_of
 from compat.migration.corpus import fixed_worlds
+from compat.migration.judge import Terms
+from compat.migration.refs import parse_ref
+from compat.migration.subject_runner import CheckOptions
 from compat.migration.words import Words
+from compat.report.migration import lines
 from compat.report.migration_json import FolderReport, PairReport
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "struct_to_handler"
@@ -159,6 +164,29 @@ def test_verdict_is_printed_before_files_are_written(command) -> None:
     assert done.code == 2
     assert done.out.startswith("DIVERGES")
     assert "/dev/full: No space left on device" in done.err
+
+
+@pytest.mark.usefixtures("command")
+@pytest.mark.parametrize(
+    ("body", "phase", "worlds", "shown"),
+    [("pass", "shrinking", 3, "EFFECT_LOST"), (TELLS, "searching", 0, None)],
+)
+def test_what_was_found_before_an_interrupt_is_kept(
+    body: str, phase: str, worlds: int, shown: str | None
+) -> None:
+    def interrupt(now: str, done: int, most: int) -> None:
+        if now == phase and done >= worlds:
+            raise KeyboardInterrupt
+
+    refs = parse_ref("old.py"), parse_ref(new(body))
+    how = CheckOptions(examples=1, search_plays=50, progress=interrupt)
+    verdict = check(*refs, Terms(), how).verdict
+    found = verdict.divergence
+
+    assert (found and found.code) == shown
+    assert verdict.interrupted
+    assert code_of(verdict) == 130
+    assert "INTERRUPTED  it would" in "\n".join(map(str, lines(verdict)))
 
 
 BACKWARDS = "?77-A si erehW"

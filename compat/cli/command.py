@@ -10,7 +10,9 @@ from __future__ import annotations
 import difflib
 import errno
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn, TypeVar
@@ -19,13 +21,13 @@ import click
 from click.core import ParameterSource
 
 from compat.cli.values import TEXT, Kind, Number
-from compat.verdicts.exit_codes import FAULT, OK, USAGE
+from compat.verdicts.exit_codes import FAULT, INTERRUPTED, OK, USAGE
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-BROKEN_PIPE: Final = 1
-INTERRUPTED: Final = 130
-"""As a shell has it for a program that SIGINT ended."""
+BROKEN_PIPE: Final = 141
+TERMINATED: Final = 143
+"""As a shell has it for programs that SIGPIPE and SIGTERM ended."""
 
 
 class LineArgument(click.Argument):
@@ -176,22 +178,45 @@ def is_given(name: str) -> bool:
     return source is ParameterSource.COMMANDLINE
 
 
+@contextmanager
+def _ended_by_sigterm() -> Generator[None, None, None]:
+    """Let SIGTERM end a command as Ctrl-C does, so that no folder is left behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread hears of signals
+        return
+
+    def end(number: int, frame: object) -> NoReturn:  # noqa: ARG001  # signal's
+        raise SystemExit(TERMINATED)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def run(app: click.Command, name: str, line: Sequence[str]) -> int:
     """Do what a line asks of a command; return the exit code."""
     try:
-        with app.make_context(f"refengine {name}", list(line)) as context:
+        with (
+            _ended_by_sigterm(),
+            app.make_context(f"refengine {name}", list(line)) as context,
+        ):
             code: int | None = app.invoke(context)
             return code or OK
     except click.exceptions.Exit as end:  # of --help
         return end.exit_code
-    except click.NoSuchOption as error:
-        click.UsageError(_unknown_option(error), error.ctx).show()
-        return USAGE
     except click.UsageError as error:
+        if isinstance(error, click.NoSuchOption):
+            error = click.UsageError(_unknown_option(error), error.ctx)
         error.show()
         return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
+    except SystemExit as end:  # rich ends so, with 1, where the reader went away
+        if isinstance(end.__context__, BrokenPipeError):
+            return BROKEN_PIPE
+        raise
     except OSError as error:
         if error.errno != errno.EPIPE:
             raise

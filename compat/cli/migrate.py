@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import shlex
+import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -36,6 +37,7 @@ from compat.migration.options import (
     known,
     plays_of_changes,
 )
+from compat.verdicts.exit_codes import INTERRUPTED
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile as named_profile
@@ -439,6 +441,7 @@ def _folder(
         judge_spread,
         pieces_in,
     )
+    from compat.report.conform_text import counted
     from compat.report.migration import case_line, folder_lines
     from compat.report.migration_json import folder_json, report
     from compat.report.terminal import console
@@ -446,16 +449,23 @@ def _folder(
 
     pieces = pieces_in(folder)
     out = console(output_scrubber().text)
+    cases: list[JudgedCase] = []
 
     def done(case: JudgedCase) -> None:
+        cases.append(case)
         out.print(case_line(case))
 
-    with spread_on(CHECK, on) as spread:
-        if spread is None:
-            cases = judge_pieces(pieces, how, done)
-        else:
-            cases = judge_spread(spread, pieces, how, done)
-    code = folder_code(cases)
+    try:
+        with spread_on(CHECK, on) as spread:
+            if spread is None:
+                cases = judge_pieces(pieces, how, done)
+            else:
+                cases = judge_spread(spread, pieces, how, done)
+        code = folder_code(cases)
+    except KeyboardInterrupt:
+        many = sum(len(each.settings.cases) for each in pieces)
+        out.print(f"INTERRUPTED  after {len(cases)} of {counted(many, 'case')}")
+        code = INTERRUPTED
     told = folder_lines(cases, reports=reports, verbose=verbose)
     for line in (*_wire_lines(how), *_reach_lines(how), *told):
         out.print(line)
@@ -529,4 +539,12 @@ def _progress(how: CheckOptions) -> Generator[CheckOptions, None, None]:
         def show(phase: str, worlds: int, most: int) -> None:
             bar.update(task, description=phase, completed=worlds, total=most)
 
-        yield replace(how, progress=show)
+        try:
+            yield replace(how, progress=show)
+        except KeyboardInterrupt:
+            bar.stop()
+            of = bar.tasks[task]
+            at = "" if of.total is None else f" {of.completed:,} of {of.total:,}"
+            text = f"interrupted ({of.description}{at}), nothing is judged yet"
+            sys.stderr.write(f"refengine {CHECK}: {text}\n")
+            raise

@@ -35,6 +35,7 @@ from compat.migration.words import Vocabulary, all_sources, vocabulary
 from compat.verdicts.exit_codes import (
     DIFFERS,
     FAULT,
+    INTERRUPTED,
     NOT_COMPARABLE,
     NOTHING_RAN,
     STALE,
@@ -48,6 +49,8 @@ from refengine.testing.subject_worlds.unusual import Spoken
 
 def code_of(verdict: Migration) -> int:
     """Return the code that wins for this verdict."""
+    if verdict.interrupted:
+        return INTERRUPTED
     if verdict.fault is not None:
         if verdict.fault.kind == NEVER_ASKED:
             return NOTHING_RAN
@@ -215,11 +218,16 @@ def _judged(
         runner.ready()
         terms = replace(terms, everywhere=how.domain == EVERYWHERE)
         verdict = judge.judge(runner, terms, explain=explain)
-        if said is not None:
-            begin = replace(how, search_plays=plays_before(how))
-            verdict = further(judge, runner, verdict, terms, begin, said)
-        verdict = sharpened(judge, runner, verdict, terms, how, said)
-        if explain:
+        try:
+            if said is not None:
+                begin = replace(how, search_plays=plays_before(how))
+                verdict = further(judge, runner, verdict, terms, begin, said)
+            verdict = sharpened(judge, runner, verdict, terms, how, said)
+        except KeyboardInterrupt:
+            if not explain:
+                raise
+            verdict = replace(verdict, interrupted=True)
+        if explain and not verdict.interrupted:
             verdict = with_places(verdict, judge.old, runner)
         return Checked(verdict, {"old": judge.old.files, "new": runner.files})
     except PlayError as error:

@@ -48,6 +48,9 @@ def lines(
     if it is ``verbose``. ``again`` is the command line that gave this verdict.
     """
     yield from _answer(verdict)
+    if verdict.interrupted:
+        what = "it would have gone on looking; this is what was found by then"
+        yield Text(f"INTERRUPTED  {what}", "bold yellow")
     if verdict.fault is not None:
         return
     if verdict.sharpness is not None:

@@ -13,6 +13,8 @@ FAULT: Final = 3
 NOTHING_RAN: Final = 4
 STALE: Final = 5
 NOT_COMPARABLE: Final = 6
+INTERRUPTED: Final = 130
+"""No verdict, but how a shell tells of a program that SIGINT ended."""
 MEANINGS: Final[Mapping[int, str]] = MappingProxyType(
     {
         OK: "all is as it should be: conformant, holds, written, shown",

@@ -190,7 +190,8 @@ class Migration:
     even the weakest does. ``world`` is the smallest one found that shows the divergence
     of the largest of the ``groups``. ``outside`` are worlds in which OLD itself cannot
     work, by the reason. ``ordinary`` and ``apart`` count the worlds that could be
-    compared, None if none was. ``unused`` are volatile fields that differ nowhere.
+    compared, None if none was. ``unused`` are volatile fields that differ nowhere. One
+    that was ``interrupted`` would have gone on looking, for more or a smaller world.
     """
 
     required: str
@@ -215,6 +216,7 @@ class Migration:
     apart: int = 0
     unusual: UnusualDivergence | None = None
     searched: Searched | None = None
+    interrupted: bool = False
 
     @property
     def nothing_ran(self) -> bool:
