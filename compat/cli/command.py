@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import errno
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -195,12 +196,18 @@ def _ended_by_sigterm() -> Generator[None, None, None]:
         signal.signal(signal.SIGTERM, before)
 
 
+def line_again() -> str:
+    """Return the line of the command that runs, to be given to a shell once more."""
+    root = click.get_current_context().find_root()
+    return f"{root.info_name} {shlex.join(root.obj)}"
+
+
 def run(app: click.Command, name: str, line: Sequence[str]) -> int:
     """Do what a line asks of a command; return the exit code."""
     try:
         with (
             _ended_by_sigterm(),
-            app.make_context(f"refengine {name}", list(line)) as context,
+            app.make_context(f"refengine {name}", list(line), obj=[*line]) as context,
         ):
             code: int | None = app.invoke(context)
             return code or OK

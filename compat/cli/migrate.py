@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import shlex
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext
@@ -12,7 +11,15 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from compat.cli.command import argument, flag, group, option, refuse, refusing
+from compat.cli.command import (
+    argument,
+    flag,
+    group,
+    line_again,
+    option,
+    refuse,
+    refusing,
+)
 from compat.cli.migrate_files import ReportFiles, writing
 from compat.cli.migrate_programs import (
     ProgramOptions,
@@ -326,7 +333,7 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     from compat.migration import check as checking
     from compat.migration.check import refuse_unfit
     from compat.migration.folder import engines_of, terms_of
-    from compat.migration.refs import parse_ref
+    from compat.migration.refs import PYTHON, parse_ref
     from compat.migration.reproducer import check_folder
     from compat.report.migration import lines
     from compat.report.terminal import console
@@ -346,7 +353,8 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
         found = checking.check(old, new, terms, shown)
     code = checking.code_of(found.verdict)
     # The verdict first: what becomes of files is no part of it.
-    again = "" if reproducer else f"refengine migrate check {shlex.join(sides)}"
+    plays_alone = old.language == PYTHON and how.wire is None
+    again = line_again() if plays_alone and reproducer is None else ""
     out = console(output_scrubber().text)
     told = lines(found.verdict, verbose=verbose, again=again)
     for line in (*told, *_wire_lines(how), *_reach_lines(how)):

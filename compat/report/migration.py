@@ -32,6 +32,9 @@ from refengine.testing.trace import MISSING
 STYLES: Final = {"-": "red", "+": "green", " ": "dim"}
 MANY: Final = 12
 """So many lines of one kind are shown; the JSON report has all of them."""
+PLACED: Final = frozenset(("run", "after"))
+"""Keys of an entry that say where it stands."""
+_LINE: Final = re.compile(", line (?=\\d+: )")
 _CALL: Final = re.compile(r"([\w-]+): (\w+)\(")
 NARROW: Final = 80
 """So long is a line of a sentence at most."""
@@ -233,7 +236,8 @@ def _divergence(found: DescribedDivergence, verdict: Migration) -> Iterator[Text
     for side, text in found.causes:
         yield _indented(f"cause  {side}: {brief(text)}")
     if len(found.lines) <= 1 or not (MISSING in (at.old, at.new) or is_mapping(at.old)):
-        for side, text in zip(SIDES, both(at.old, at.new), strict=True):
+        values = both(_entry(at.old), _entry(at.new))
+        for side, text in zip(SIDES, values, strict=True):
             yield _indented(f"{side}    {text}")
     if len(found.lines) > 1:
         yield Text()
@@ -246,6 +250,13 @@ def _divergence(found: DescribedDivergence, verdict: Migration) -> Iterator[Text
         yield from (
             _indented(f"  {line}") for line in code(verdict.world, names_in(found))
         )
+
+
+def _entry(value: object) -> object:
+    """Return a value; an entry without what is said of its place already."""
+    if not is_mapping(value) or "run" not in value:
+        return value
+    return {key: each for key, each in value.items() if key not in PLACED}
 
 
 def names_in(found: DescribedDivergence) -> Mapping[str, str]:
@@ -324,7 +335,7 @@ def _exercise(side: str, ran: Exercise, *, verbose: bool) -> Iterator[Text]:
         word = f"entered {counted(times, 'time')}" if times else "NEVER ENTERED"
         yield _indented(f"{hook}: {word}", "" if times else "bold yellow")
     for arm in ran.uncovered[:MANY]:
-        yield _indented(f"not taken: {arm}", "yellow")
+        yield _indented(f"not taken: {_LINE.sub(':', arm, 1)}", "yellow")
     if len(ran.uncovered) > MANY:
         yield _indented(f"and {len(ran.uncovered) - MANY} more", "yellow")
     if ran.printed:
@@ -355,14 +366,14 @@ def _unnoticed(found: Sharpness) -> Iterator[Text]:
     if open_ones:
         yield Text("Not noticed, and what would notice it:")
     for each in open_ones[:MANY]:
-        yield Text(f"  {each.file}, line {each.line}: {_cut(each.source)}", "yellow")
+        yield Text(f"  {each.file}:{each.line}: {_cut(each.source)}", "yellow")
         yield Text(f"    {_cut(each.change)}")
         yield Text(f"    {_reached(each)}; {_cut(each.needs)}", "dim")
     if len(open_ones) > MANY:
         yield Text(f"  and {len(open_ones) - MANY} more", "yellow")
     for each in found.marked:
         change = _cut(each.change)
-        yield Text(f"  {each.file}, line {each.line}: {change} ({each.reason})", "dim")
+        yield Text(f"  {each.file}:{each.line}: {change} ({each.reason})", "dim")
     for text in found.stale:
         yield Text(f"  marked equivalent, UNUSED: {text}", "bold yellow")
     if found.untried:
