@@ -66,7 +66,7 @@ Reply: TypeAlias = Mapping[str, Any]  # as the child wrote it
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LastLine:
     """A line of a side's own, the last before the observation of number ``seen``."""
 
     seen: int
@@ -104,7 +104,7 @@ class SidePlayed:
     compared: Mapping[int, Sequence[Seen]] = field(
         default_factory=dict[int, Sequence[Seen]]
     )
-    places: Sequence[Place] = ()
+    places: Sequence[LastLine] = ()
     """What of its own ran last before each observation, if that was asked for."""
 
     @cached_property

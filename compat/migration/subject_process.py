@@ -26,7 +26,7 @@ from typing import Final, Literal, Self, TypeAlias
 from compat.migration.options import GIVEN, NO_REACH, TIMEOUT, Reach
 from compat.migration.refs import SubjectLocation, SubjectRef, located
 from compat.migration.replies import (
-    Place,
+    LastLine,
     Reply,
     SideFault,
     SideLoaded,
@@ -263,7 +263,7 @@ class SubjectProcess:
             reply.get("steps"),
             tuple(reply.get("outside", ())),
             {int(site): some for site, some in reply.get("compared", {}).items()},
-            tuple(Place(*each) for each in reply.get("places", ())),
+            tuple(LastLine(*each) for each in reply.get("places", ())),
         )
 
     def _fault(self, kind: str, text: str, world: int | None = None) -> SideFault:
