@@ -14,6 +14,7 @@ import shlex
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn, TypeVar
@@ -22,7 +23,8 @@ import click
 from click.core import ParameterSource
 
 from compat.cli.values import TEXT, Kind, Number
-from compat.verdicts.exit_codes import FAULT, INTERRUPTED, OK, USAGE
+from compat.verdicts.exit_codes import FAULT, INTERNAL, INTERRUPTED, OK, USAGE
+from refengine.testing.owned import sweep
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -203,7 +205,21 @@ def line_again() -> str:
 
 
 def run(app: click.Command, name: str, line: Sequence[str]) -> int:
-    """Do what a line asks of a command; return the exit code."""
+    """Do what a line asks of a command; return the exit code.
+
+    An error that is refengine's own is told as one: Python would end with 1, which is
+    a verdict.
+    """
+    try:
+        return _run(app, name, line)
+    except Exception:  # noqa: BLE001  # whatever it is
+        return _internal(name)
+
+
+def _run(app: click.Command, name: str, line: Sequence[str]) -> int:
+    if left := sweep():
+        what = "a process" if left == 1 else f"{left} processes"
+        sys.stderr.write(f"refengine: ended {what} left by a run that was killed\n")
     try:
         with (
             _ended_by_sigterm(),
@@ -230,6 +246,15 @@ def run(app: click.Command, name: str, line: Sequence[str]) -> int:
         # Python flushes once more at its end, and would tell of the pipe then.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
+
+
+def _internal(name: str) -> int:
+    """Tell of an error that is refengine's own; return its code."""
+    from compat.wire.scrubbing.scrubber import output_scrubber
+
+    what = f"refengine {name}: an error of refengine itself, please report it\n"
+    sys.stderr.write(output_scrubber().text(traceback.format_exc() + what))
+    return INTERNAL
 
 
 def _unknown_option(error: click.NoSuchOption) -> str:
