@@ -32,6 +32,7 @@ from compat.cli.values import (
     at_least,
     one_of,
 )
+from compat.verdicts.exit_codes import INTERNAL
 
 DEFAULTS = {
     "stones": ("a",),
@@ -212,8 +213,10 @@ def test_sigterm_ends_a_command_as_what_it_has_to_clean_up_wants() -> None:
 
 
 def test_another_error_of_the_machine_is_not_hidden(failing) -> None:
-    with pytest.raises(PermissionError):
-        failing(PermissionError(1, "Not yours"))
+    code, told = failing(PermissionError(1, "Not yours"))
+
+    assert code == INTERNAL
+    assert "PermissionError: [Errno 1] Not yours" in told
 
 
 @pytest.mark.parametrize(
