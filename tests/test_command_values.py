@@ -1,5 +1,9 @@
 """What a command is given for what stands on its line, and how it ends."""
 
+import os
+import signal
+import subprocess
+import sys
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -9,6 +13,7 @@ import pytest
 from compat.cli.command import (
     BROKEN_PIPE,
     INTERRUPTED,
+    TERMINATED,
     argument,
     command,
     flag,
@@ -27,6 +32,7 @@ from compat.cli.values import (
     at_least,
     one_of,
 )
+from compat.verdicts.exit_codes import INTERNAL
 
 DEFAULTS = {
     "stones": ("a",),
@@ -175,13 +181,42 @@ def test_a_reader_that_went_away_is_no_traceback(failing, monkeypatch) -> None:
     monkeypatch.setattr("os.dup2", lambda *where: moved.append(where))
     monkeypatch.setattr("sys.stdout.fileno", lambda: 99, raising=False)
 
-    assert failing(BrokenPipeError(32, "Broken pipe")) == (BROKEN_PIPE, "") == (1, "")
+    assert failing(BrokenPipeError(32, "Broken pipe")) == (BROKEN_PIPE, "")
     assert [where[1] for where in moved] == [99]
 
 
+def test_a_closed_pipe_is_no_verdict() -> None:
+    command = [sys.executable, "-m", "refengine", "mutant", "list"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as done:
+        done.stdout.close()
+
+    assert done.wait() == BROKEN_PIPE == 141
+
+
+def test_sigterm_ends_a_command_as_what_it_has_to_clean_up_wants() -> None:
+    cleaned = []
+    app = group("Wait.")
+
+    @app.command("do")
+    def do() -> int:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            return signal.pause()
+        finally:
+            cleaned.append("up")
+
+    with pytest.raises(SystemExit) as ended:
+        run(app, "it", ["do"])
+
+    assert ended.value.code == TERMINATED == 143
+    assert cleaned == ["up"]
+
+
 def test_another_error_of_the_machine_is_not_hidden(failing) -> None:
-    with pytest.raises(PermissionError):
-        failing(PermissionError(1, "Not yours"))
+    code, told = failing(PermissionError(1, "Not yours"))
+
+    assert code == INTERNAL
+    assert "PermissionError: [Errno 1] Not yours" in told
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from refengine import (
     with_after_model_rewrite_history,
     with_before_agent,
     with_before_model_rewrite_history,
+    with_invokable_tool_wrapper,
     with_streamable_tool_wrapper,
 )
 from refengine.testing import Scenario
@@ -330,8 +331,9 @@ def test_world_shrinks_to_what_the_divergence_needs() -> None:
 
     assert verdict.world is not None
     assert verdict.world.model_dump(exclude_defaults=True) == {
-        "agent": {"instruction": "a"},  # it is a system message that is lost
-        "runs": ({"input": ("user:a",) * 3},),
+        "agent": {"instruction": "Be brief."},  # it is a system message that is lost
+        "model_script": ("assistant:Done.",),
+        "runs": ({"input": ("user:Hello",) * 3},),
     }
 
 
@@ -459,3 +461,51 @@ def effect_of(call: str | None, executions: int = 0) -> TraceChannels:
 def test_a_graph_that_does_not_say_in_which_call_is_not_held_to_one(old, new, equal):
     assert differences(old, new, ("effects",))
     assert (not differences(old, new, ("effects",), GRAPHS)) == equal
+
+
+def paying(times: int, *told: str):
+    """Return a subject that runs each tool so often, and says these things before."""
+
+    def subject(world):
+        def before_agent(ctx, config):
+            for each in told:
+                world.effect(each, 1)
+            return ctx
+
+        async def wrap(ctx, call, next):
+            for _ in range(times - 1):
+                await next(ctx, call)
+            return await next(ctx, call)
+
+        return [with_before_agent(before_agent), with_invokable_tool_wrapper(wrap)]
+
+    return subject
+
+
+def test_a_tool_that_runs_twice_is_never_told_as_another_order() -> None:
+    verdict = judge(paying(1, "a", "b"), paying(2, "b", "a"), worlds=[CALLS])
+
+    assert [each.code for each in verdict.groups] == ["EXTRA_CALL"]
+    assert verdict.divergence.code == "EXTRA_CALL"
+
+
+def test_the_worst_is_shown_though_most_worlds_show_something_else() -> None:
+    def forgets(_):
+        async def wrap(ctx, call, next):
+            await next(ctx, call)
+            return await next(ctx, call)
+
+        def cut(ctx, messages):
+            return ctx, messages[1:] if messages[-1].content == "b" else messages
+
+        return [
+            with_before_model_rewrite_history(cut),
+            with_invokable_tool_wrapper(wrap),
+        ]
+
+    turns = [world(runs=[{"input": [f"user:{n}", "user:b"]}]) for n in range(5)]
+    verdict = judge(same, forgets, worlds=[*turns, CALLS])
+    found = [(each.code, each.worlds) for each in verdict.groups]
+
+    assert found == [("EXTRA_CALL", 1), ("MESSAGE_LOST", 5)]
+    assert verdict.divergence.code == "EXTRA_CALL"

@@ -5,14 +5,20 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from compat.cli.init import migration_files
 from compat.cli.main import main
 from compat.migration import corpus
+from compat.migration.check import check, code_of
 from compat.migration.corpus import fixed_worlds
+from compat.migration.judge import Terms
+from compat.migration.refs import parse_ref
+from compat.migration.subject_runner import CheckOptions
 from compat.migration.words import Words
+from compat.report.migration import lines
 from compat.report.migration_json import FolderReport, PairReport
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "struct_to_handler"
@@ -86,10 +92,12 @@ def new(body: str, head: str = HEAD) -> str:
 
 def test_port_that_does_the_same_holds(command) -> None:
     done = command("old.py", new(TELLS))
+    more = command("old.py", new(TELLS), "--verbose")
 
     assert done.code == 0
     assert done.out.startswith("HOLDS  identical\n")
-    assert "middlewares[0].before_chat_model: entered" in done.out
+    assert ": entered" not in done.out
+    assert "middlewares[0].before_chat_model: entered" in more.out
     assert done.err == ""
 
 
@@ -98,12 +106,87 @@ def test_port_that_does_not_is_told_with_both_values_and_the_world(command) -> N
 
     assert done.code == 1
     assert done.out.startswith("DIVERGES  same-state holds, same-effects is required\n")
-    assert "EFFECT_CHANGED  a side effect is done with other data" in done.out
+    assert "\n\nEFFECT_CHANGED  NEW does `seen` with 3, and OLD with 2.\n" in done.out
     assert "  where  run 1, effect 1  (effects [0].data)\n" in done.out
     assert "  old    2\n  new    3\n" in done.out
     assert (
-        "The smallest world found that shows it:\n  run 1: in one piece\n" in done.out
-    )
+        'The smallest world found that shows it:\n    model = ["Done."]\n'
+        '    agent.run("Hello")\n'
+    ) in done.out
+
+
+def test_line_that_ran_last_before_a_divergence_is_shown_on_both_sides(command) -> None:
+    port = new(TELLS.replace("len(", "1 + len("))
+    done = command("old.py", port)
+
+    for side, file in (("old", "old.py"), ("new", port)):
+        lines = Path(file).read_text("utf-8").splitlines()
+        [at] = [n for n, line in enumerate(lines, 1) if "world.effect(" in line]
+        assert f"  line   {side}: {file}:{at}, in before" in done.out
+
+
+def test_files_for_a_ci_say_what_the_screen_says(command) -> None:
+    paths = ("--markdown", "report.md", "--junit", "report.xml")
+    done = command("old.py", new(TELLS.replace("len(", "1 + len(")), *paths)
+    root = ET.parse("report.xml").getroot()  # noqa: S314  # what we wrote
+    [failure] = root.iter("failure")
+    page = Path("report.md").read_text("utf-8")
+
+    assert done.code == 1
+    assert root.attrib | {"tests": "1", "failures": "1", "errors": "0"} == root.attrib
+    assert failure.get("message") == "NEW does `seen` with 3, and OLD with 2."
+    assert failure.get("type") == "EFFECT_CHANGED"
+    assert "NEW does \\`seen\\` with 3, and OLD with 2." in page
+    assert '```python\nmodel = ["Done."]\nagent.run("Hello")\n```' in page
+
+
+def test_files_for_a_ci_say_that_it_holds(command) -> None:
+    paths = ("--markdown", "report.md", "--junit", "report.xml")
+    done = command("old.py", new(TELLS), *paths)
+    root = ET.parse("report.xml").getroot()  # noqa: S314  # what we wrote
+
+    assert done.code == 0
+    assert root.get("failures") == "0"
+    assert [*root.iter("failure")] == []
+    assert "1 case, 1 met" in Path("report.md").read_text("utf-8")
+
+
+def test_two_files_at_one_path_are_refused_before_the_work(command) -> None:
+    done = command("old.py", "no_such.py", "--json", "a", "--junit", "a")
+
+    assert done.code == 2
+    assert "--json and --junit are both to be written to a" in done.err
+
+
+def test_verdict_is_printed_before_files_are_written(command) -> None:
+    done = command("old.py", new("pass"), "--json", "/dev/full")
+
+    assert done.code == 2
+    assert done.out.startswith("DIVERGES")
+    assert "/dev/full: No space left on device" in done.err
+
+
+@pytest.mark.usefixtures("command")
+@pytest.mark.parametrize(
+    ("body", "phase", "worlds", "shown"),
+    [("pass", "shrinking", 3, "EFFECT_LOST"), (TELLS, "searching", 0, None)],
+)
+def test_what_was_found_before_an_interrupt_is_kept(
+    body: str, phase: str, worlds: int, shown: str | None
+) -> None:
+    def interrupt(now: str, done: int, most: int) -> None:
+        if now == phase and done >= worlds:
+            raise KeyboardInterrupt
+
+    refs = parse_ref("old.py"), parse_ref(new(body))
+    how = CheckOptions(examples=1, search_plays=50, progress=interrupt)
+    verdict = check(*refs, Terms(), how).verdict
+    found = verdict.divergence
+
+    assert (found and found.code) == shown
+    assert verdict.interrupted
+    assert code_of(verdict) == 130
+    assert "INTERRUPTED  it would" in "\n".join(map(str, lines(verdict)))
 
 
 BACKWARDS = "?77-A si erehW"
@@ -191,7 +274,7 @@ def test_report_file_has_the_same_for_machines(command) -> None:
     assert PairReport.model_validate(report).header.old == "old.py"
     assert report["holds"] == "same-state"
     assert report["divergence"]["code"] == "EFFECT_LOST"
-    assert report["world"]["runs"] == [{"input": ["user:a"]}]
+    assert report["world"]["runs"] == [{"input": ["user:Hello"]}]
     assert report["header"]["seed"] == 0
     assert set(report["exercise"]) == {"old", "new"}
 

@@ -59,5 +59,12 @@ def test_lines_that_stand_for_each_other_are_cut_alike() -> None:
     shown = [*rows_beside(rows)]
 
     assert [mark for mark, _ in shown] == [" ", "-", "+", "+"]
-    assert shown[1][1].endswith("x1")
-    assert shown[2][1].endswith("x2")
+    assert shown[1][1] == '400 equal characters, then "1"'
+    assert shown[2][1] == '400 equal characters, then "2"'
+
+
+def test_what_only_one_side_has_behind_equal_text_stands_behind_its_length() -> None:
+    old, new = both("x" * 200 + "[cut]", "x" * 200)
+
+    assert old.endswith('200 equal characters, then "[cut]"')
+    assert new.endswith("only 200 equal characters")

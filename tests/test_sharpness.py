@@ -87,7 +87,7 @@ def test_report_says_which_small_changes_the_worlds_would_have_noticed(judged) -
 
     line = f"The worlds noticed {found['noticed']} of {found['changes']} small changes"
     assert f"  {line} of NEW (" in out
-    assert "  new.py, line 11: while count > 100000:\n" in out
+    assert "  new.py:11: while count > 100000:\n" in out
     assert "    count > 100000 -> count >= 100000\n" in out
     assert "a world in which count is exactly 100000" in out
     unnoticed = {(each["line"], each["change"]) for each in found["unnoticed"]}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from compat.migration.shrink import shrink, size
+from compat.migration.shrink import WORDS, shrink, size
 from refengine.testing import Scenario, read_scenario
 from refengine.testing.notation import parse_message
 
@@ -97,3 +97,33 @@ def test_no_world_is_asked_for_twice() -> None:
 
 def test_world_in_which_nothing_smaller_will_do_comes_back() -> None:
     assert shrink(LARGE, lambda _: False) == LARGE
+
+
+def test_texts_become_words_that_a_person_reads() -> None:
+    world = shrink(
+        LARGE,
+        lambda w: bool(w.runs and w.runs[0].input and "u" in calls_of(w)),
+        plain=WORDS,
+    )
+
+    assert small(world) == {
+        "agent": {},
+        "model_script": ["assistant:[c2:u({})]", "assistant:Done."],
+        "runs": [{"input": ["user:Hello"]}],
+    }
+
+
+def test_digits_of_other_scripts_become_plain_ones_where_they_will_do() -> None:
+    odd = {"agent": {}, "runs": [{"input": ["assistant:0\u0663-1", "user:a"]}]}
+
+    world = shrink(
+        read_scenario(odd),
+        lambda w: any(
+            len(text) == 4 and text[:2].isdecimal()
+            for run in w.runs
+            for text in (parse_message(each).content for each in run.input)
+        ),
+        plain=WORDS,
+    )
+
+    assert small(world)["runs"] == [{"input": ["assistant:03-1"]}]

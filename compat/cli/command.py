@@ -10,7 +10,10 @@ from __future__ import annotations
 import difflib
 import errno
 import os
+import shlex
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -20,14 +23,14 @@ import click
 from click.core import ParameterSource
 
 from compat.cli.values import TEXT, Kind, Number
-from compat.verdicts.exit_codes import FAULT, INTERNAL, OK, USAGE
+from compat.verdicts.exit_codes import FAULT, INTERNAL, INTERRUPTED, OK, USAGE
 from refengine.testing.owned import sweep
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-BROKEN_PIPE: Final = 1
-INTERRUPTED: Final = 130
-"""As a shell has it for a program that SIGINT ended."""
+BROKEN_PIPE: Final = 141
+TERMINATED: Final = 143
+"""As a shell has it for programs that SIGPIPE and SIGTERM ended."""
 
 
 class LineArgument(click.Argument):
@@ -178,6 +181,29 @@ def is_given(name: str) -> bool:
     return source is ParameterSource.COMMANDLINE
 
 
+@contextmanager
+def _ended_by_sigterm() -> Generator[None, None, None]:
+    """Let SIGTERM end a command as Ctrl-C does, so that no folder is left behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread hears of signals
+        return
+
+    def end(number: int, frame: object) -> NoReturn:  # noqa: ARG001  # signal's
+        raise SystemExit(TERMINATED)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def line_again() -> str:
+    """Return the line of the command that runs, to be given to a shell once more."""
+    root = click.get_current_context().find_root()
+    return f"{root.info_name} {shlex.join(root.obj)}"
+
+
 def run(app: click.Command, name: str, line: Sequence[str]) -> int:
     """Do what a line asks of a command; return the exit code.
 
@@ -195,19 +221,25 @@ def _run(app: click.Command, name: str, line: Sequence[str]) -> int:
         what = "a process" if left == 1 else f"{left} processes"
         sys.stderr.write(f"refengine: ended {what} left by a run that was killed\n")
     try:
-        with app.make_context(f"refengine {name}", list(line)) as context:
+        with (
+            _ended_by_sigterm(),
+            app.make_context(f"refengine {name}", list(line), obj=[*line]) as context,
+        ):
             code: int | None = app.invoke(context)
             return code or OK
     except click.exceptions.Exit as end:  # of --help
         return end.exit_code
-    except click.NoSuchOption as error:
-        click.UsageError(_unknown_option(error), error.ctx).show()
-        return USAGE
     except click.UsageError as error:
+        if isinstance(error, click.NoSuchOption):
+            error = click.UsageError(_unknown_option(error), error.ctx)
         error.show()
         return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
+    except SystemExit as end:  # rich ends so, with 1, where the reader went away
+        if isinstance(end.__context__, BrokenPipeError):
+            return BROKEN_PIPE
+        raise
     except OSError as error:
         if error.errno != errno.EPIPE:
             raise

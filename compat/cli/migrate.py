@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -10,7 +11,16 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from compat.cli.command import argument, flag, group, option, refuse, refusing
+from compat.cli.command import (
+    argument,
+    flag,
+    group,
+    line_again,
+    option,
+    refuse,
+    refusing,
+)
+from compat.cli.migrate_files import ReportFiles, writing
 from compat.cli.migrate_programs import (
     ProgramOptions,
     of_programs,
@@ -18,7 +28,7 @@ from compat.cli.migrate_programs import (
     spoken_lines,
 )
 from compat.cli.on import ON, spread_on
-from compat.cli.values import OUTPUT, OUTPUT_FOLDER, PATH, Kind, at_least, one_of
+from compat.cli.values import OUTPUT_FOLDER, PATH, Kind, at_least, one_of
 from compat.migration.options import (
     ALL,
     DOMAINS,
@@ -34,6 +44,7 @@ from compat.migration.options import (
     known,
     plays_of_changes,
 )
+from compat.verdicts.exit_codes import INTERRUPTED
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile as named_profile
@@ -144,7 +155,6 @@ def reaching(check: F) -> F:
     about="the profile of the engine that plays both sides",
     default="seed-001",
 )
-@option("--json", "json_file", about="write the whole report to this file", kind=OUTPUT)
 @option(
     "--reproducer",
     about="write a script that shows the divergence",
@@ -164,8 +174,14 @@ def reaching(check: F) -> F:
     metavar="PCT",
 )
 @option("--on", about=ON, metavar="WORKERS")
+@flag(
+    "--verbose",
+    "-v",
+    about="show counts of hooks and the hash of the worlds, too",
+)
 @flag("--reports", about="with --all: report on every case, not only those not met")
 @flag("--wire", about="have graphs ask a server on loopback through ChatOpenAI")
+@writing
 @reaching
 @of_programs
 def check(  # noqa: PLR0913  # the options of the command
@@ -185,13 +201,14 @@ def check(  # noqa: PLR0913  # the options of the command
     seed: int,
     timeout: float,
     profile: str,
-    json_file: Path | None,
     reproducer: Path | None,
     sharpness_plays: int | None,
     min_sharpness: float,
     on: str | None,
+    verbose: bool,
     reports: bool,
     wire: bool,
+    files: ReportFiles,
     reach: Reach,
     programs: ProgramOptions,
 ) -> int:
@@ -209,6 +226,7 @@ def check(  # noqa: PLR0913  # the options of the command
     comparable: a side differs from itself. If several apply, the first of 2, 3, 4, 6,
     1, 5 wins.
     """
+    files.check(CHECK)
     with refusing(CHECK, UnknownProfileError, UnknownWordError):
         name = named_profile(profile).name
         if require is not None:
@@ -249,14 +267,15 @@ def check(  # noqa: PLR0913  # the options of the command
     if programs:
         with refusing(CHECK, *mistakes()):
             how = replace(how, given=_given(None, worlds, ()))
-            return _programs(programs, how, require, settings, json_file)
+            return _programs(programs, how, require, settings, files, verbose=verbose)
     with refusing(CHECK, *mistakes()):
         how = replace(how, given=_given(settings, worlds, tools))
     playing = over_the_wire(how) if wire else nullcontext(how)
     with refusing(CHECK, *mistakes()), playing as how:
         if every is not None:
-            return _folder(every, how, json_file, on, reports=reports)
-        return _pair(sides, engines, how, require, settings, json_file, reproducer)
+            return _folder(every, how, files, on, reports=reports, verbose=verbose)
+        pair = sides, engines, how, require, settings, files, reproducer
+        return _pair(*pair, verbose=verbose)
 
 
 def _wrong_pair(
@@ -306,13 +325,15 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     how: CheckOptions,
     require: str | None,
     settings: Path | None,
-    json_file: Path | None,
+    files: ReportFiles,
     reproducer: Path | None,
+    *,
+    verbose: bool,
 ) -> int:
     from compat.migration import check as checking
     from compat.migration.check import refuse_unfit
     from compat.migration.folder import engines_of, terms_of
-    from compat.migration.refs import parse_ref
+    from compat.migration.refs import PYTHON, parse_ref
     from compat.migration.reproducer import check_folder
     from compat.report.migration import lines
     from compat.report.terminal import console
@@ -331,17 +352,16 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     with _progress(how) as shown:
         found = checking.check(old, new, terms, shown)
     code = checking.code_of(found.verdict)
-    # Files first: whoever reads the report through a pipe may stop in the middle.
-    if json_file is not None:
-        _write_pair(json_file, found.verdict, how, (str(old), str(new)), code)
-    again = ""
-    if reproducer is not None:
-        again = _reproduced(found, reproducer, how.profile)
+    # The verdict first: what becomes of files is no part of it.
+    plays_alone = old.language == PYTHON and how.wire is None
+    again = line_again() if plays_alone and reproducer is None else ""
     out = console(output_scrubber().text)
-    for line in (*lines(found.verdict), *_wire_lines(how), *_reach_lines(how)):
+    told = lines(found.verdict, verbose=verbose, again=again)
+    for line in (*told, *_wire_lines(how), *_reach_lines(how)):
         out.print(line)
-    if again:
-        out.print(f"\n{again}")
+    if reproducer is not None:
+        out.print(f"\n{_reproduced(found, reproducer, how.profile)}")
+    _write_pair(files, found.verdict, how, (str(old), str(new)), code)
     return code
 
 
@@ -350,7 +370,9 @@ def _programs(
     how: CheckOptions,
     require: str | None,
     settings: Path | None,
-    json_file: Path | None,
+    files: ReportFiles,
+    *,
+    verbose: bool,
 ) -> int:
     from compat.migration.check import code_of
     from compat.migration.programs.checking import check_programs, terms_of_program
@@ -366,38 +388,41 @@ def _programs(
     with _progress(how) as shown:
         found = check_programs(old, new, terms, shown, words)
     code = code_of(found.verdict)
-    if json_file is not None:
-        _write_pair(
-            json_file,
-            found.verdict,
-            how,
-            (str(old), str(new)),
-            code,
-            spoken_json(found),
-        )
     out = console(output_scrubber().text)
-    for line in (*lines(found.verdict), *spoken_lines(found), *_reach_lines(how)):
+    told = lines(found.verdict, verbose=verbose)
+    for line in (*told, *spoken_lines(found), *_reach_lines(how)):
         out.print(line)
+    said = str(old), str(new)
+    _write_pair(files, found.verdict, how, said, code, spoken_json(found))
     return code
 
 
 def _write_pair(
-    path: Path,
+    files: ReportFiles,
     verdict: Migration,
     how: CheckOptions,
     sides: tuple[str, str],
     code: int,
     more: Mapping[str, object] | None = None,
 ) -> None:
-    from compat.report.migration_json import dump, report, to_json
+    from compat.report.migration_json import report, to_json
+    from compat.verdicts.migration import JudgedCase
     from compat.wire.scrubbing.scrubber import json_without_secrets
 
-    printed = {side: list(e.printed) for side, e in verdict.exercise.items()}
-    header = {**_header(how, verdict), "old": sides[0], "new": sides[1], **(more or {})}
-    told = json_without_secrets(to_json(verdict))
-    head = json_without_secrets({**header, "printed": printed})
-    full = report(told, head, code)
-    path.write_text(dump(full), "utf-8")
+    def document() -> Mapping[str, object]:
+        printed = {side: list(e.printed) for side, e in verdict.exercise.items()}
+        header = {**_header(how, verdict), "old": sides[0], "new": sides[1]}
+        head = json_without_secrets({**header, **(more or {}), "printed": printed})
+        return report(json_without_secrets(to_json(verdict)), head, code)
+
+    got = verdict.holds or "nothing"
+    if verdict.fault is not None:
+        got = verdict.fault.kind
+    elif verdict.divergence is not None and not verdict.sufficient:
+        got = verdict.divergence.code
+    name = f"{sides[0]} → {sides[1]}"
+    case = JudgedCase("", name, verdict.required, got, code == 0, verdict)
+    files.write(document, [case])
 
 
 def _reproduced(found: Checked, folder: Path, name: str) -> str:
@@ -412,10 +437,11 @@ def _reproduced(found: Checked, folder: Path, name: str) -> str:
 def _folder(
     folder: Path,
     how: CheckOptions,
-    json_file: Path | None,
+    files: ReportFiles,
     on: str | None,
     *,
     reports: bool,
+    verbose: bool,
 ) -> int:
     from compat.migration.folder import (
         folder_code,
@@ -423,31 +449,41 @@ def _folder(
         judge_spread,
         pieces_in,
     )
+    from compat.report.conform_text import counted
     from compat.report.migration import case_line, folder_lines
-    from compat.report.migration_json import dump, folder_json, report
+    from compat.report.migration_json import folder_json, report
     from compat.report.terminal import console
     from compat.wire.scrubbing.scrubber import json_without_secrets, output_scrubber
 
     pieces = pieces_in(folder)
     out = console(output_scrubber().text)
+    cases: list[JudgedCase] = []
 
     def done(case: JudgedCase) -> None:
+        cases.append(case)
         out.print(case_line(case))
 
-    with spread_on(CHECK, on) as spread:
-        if spread is None:
-            cases = judge_pieces(pieces, how, done)
-        else:
-            cases = judge_spread(spread, pieces, how, done)
-    code = folder_code(cases)
-    if json_file is not None:
-        header = _header(how, *(case.verdict for case in cases))
-        told = json_without_secrets(folder_json(cases))
-        full = report(told, json_without_secrets(header), code)
-        json_file.write_text(dump(full), "utf-8")
-    around = (*_wire_lines(how), *_reach_lines(how))
-    for line in (*around, *folder_lines(cases, reports=reports)):
+    try:
+        with spread_on(CHECK, on) as spread:
+            if spread is None:
+                cases = judge_pieces(pieces, how, done)
+            else:
+                cases = judge_spread(spread, pieces, how, done)
+        code = folder_code(cases)
+    except KeyboardInterrupt:
+        many = sum(len(each.settings.cases) for each in pieces)
+        out.print(f"INTERRUPTED  after {len(cases)} of {counted(many, 'case')}")
+        code = INTERRUPTED
+    told = folder_lines(cases, reports=reports, verbose=verbose)
+    for line in (*_wire_lines(how), *_reach_lines(how), *told):
         out.print(line)
+
+    def document() -> Mapping[str, object]:
+        header = _header(how, *(case.verdict for case in cases))
+        body = json_without_secrets(folder_json(cases))
+        return report(body, json_without_secrets(header), code)
+
+    files.write(document, cases)
     return code
 
 
@@ -511,4 +547,12 @@ def _progress(how: CheckOptions) -> Generator[CheckOptions, None, None]:
         def show(phase: str, worlds: int, most: int) -> None:
             bar.update(task, description=phase, completed=worlds, total=most)
 
-        yield replace(how, progress=show)
+        try:
+            yield replace(how, progress=show)
+        except KeyboardInterrupt:
+            bar.stop()
+            of = bar.tasks[task]
+            at = "" if of.total is None else f" {of.completed:,} of {of.total:,}"
+            text = f"interrupted ({of.description}{at}), nothing is judged yet"
+            sys.stderr.write(f"refengine {CHECK}: {text}\n")
+            raise

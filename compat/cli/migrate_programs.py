@@ -40,8 +40,8 @@ class ProgramOptions:
         if others:
             return (
                 "--old-cmd and --new-cmd go with --require, --settings, --examples,"
-                " --seed, --timeout, --domain, --env, --worlds, --turns and --json"
-                " alone"
+                " --seed, --timeout, --domain, --env, --worlds, --turns and options"
+                " for files alone"
             )
         return None
 

@@ -119,6 +119,8 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     except MISTAKES as error:
         # Where it was found is of no use to who made it: one line says what is wrong.
         raise error.with_traceback(None) from None
+    if verdict.interrupted:
+        raise KeyboardInterrupt
     if code_of(verdict):
         raise AssertionError(_text(report))
     return verdict

@@ -17,6 +17,7 @@ from compat.migration.corpus import Corpus, OwnWorlds, make_corpus
 from compat.migration.judge import MigrationJudge, Terms
 from compat.migration.options import EVERYWHERE
 from compat.migration.pairs import PlayError
+from compat.migration.places import with_places
 from compat.migration.refs import PYTHON, RefError, SubjectRef
 from compat.migration.remote.runner import check_remote
 from compat.migration.reproducer import SideFiles
@@ -34,6 +35,7 @@ from compat.migration.words import Vocabulary, all_sources, vocabulary
 from compat.verdicts.exit_codes import (
     DIFFERS,
     FAULT,
+    INTERRUPTED,
     NOT_COMPARABLE,
     NOTHING_RAN,
     STALE,
@@ -47,6 +49,8 @@ from refengine.testing.subject_worlds.unusual import Spoken
 
 def code_of(verdict: Migration) -> int:
     """Return the code that wins for this verdict."""
+    if verdict.interrupted:
+        return INTERRUPTED
     if verdict.fault is not None:
         if verdict.fault.kind == NEVER_ASKED:
             return NOTHING_RAN
@@ -214,10 +218,17 @@ def _judged(
         runner.ready()
         terms = replace(terms, everywhere=how.domain == EVERYWHERE)
         verdict = judge.judge(runner, terms, explain=explain)
-        if said is not None:
-            begin = replace(how, search_plays=plays_before(how))
-            verdict = further(judge, runner, verdict, terms, begin, said)
-        verdict = sharpened(judge, runner, verdict, terms, how, said)
+        try:
+            if said is not None:
+                begin = replace(how, search_plays=plays_before(how))
+                verdict = further(judge, runner, verdict, terms, begin, said)
+            verdict = sharpened(judge, runner, verdict, terms, how, said)
+        except KeyboardInterrupt:
+            if not explain:
+                raise
+            verdict = replace(verdict, interrupted=True)
+        if explain and not verdict.interrupted:
+            verdict = with_places(verdict, judge.old, runner)
         return Checked(verdict, {"old": judge.old.files, "new": runner.files})
     except PlayError as error:
         return _faulty(error, terms, judge.corpus)

@@ -23,7 +23,7 @@ from compat.migration.codes import (
     other_call,
     sequence,
 )
-from compat.migration.differences import TraceChannels
+from compat.migration.differences import TraceChannels, index_of
 from compat.report.story import message_line
 from compat.verdicts.migration import DescribedDivergence, Difference, Side
 from refengine.errors import NotKeepableError
@@ -133,7 +133,7 @@ def started_by(
     """
     if first.channel not in _MADE:
         return first
-    at = _index(first.path)
+    at = index_of(first.path)
     ours, theirs = (
         entries[at].value["run"] if at < len(entries) else None
         for entries in (old.entries(first.channel), new.entries(first.channel))
@@ -151,10 +151,6 @@ def started_by(
     return next((each for each in errors if each.path.startswith(tuple(places))), first)
 
 
-def _index(path: str) -> int:
-    return int(re.findall(r"\d+", path)[0])
-
-
 def _is_refusal(difference: Difference) -> bool:
     """Tell whether only one side puts something in that cannot be kept."""
     sides = (difference.old, difference.new)
@@ -169,7 +165,7 @@ def named(
 ) -> DescribedDivergence:
     """Return the divergence that a difference is, with its code and place."""
     channel = difference.channel
-    at = _index(difference.path)
+    at = index_of(difference.path)
     ours, theirs = old.entries(channel), new.entries(channel)
     code, path, left, right = _named(difference, at, (old, ours), (new, theirs))
     entry = (ours if at < len(ours) else theirs)[at]

@@ -224,6 +224,11 @@ def _innermost(old: Part, new: Part, path: str) -> Iterator[tuple[str, Json, Jso
         yield path, old, new
 
 
+def index_of(path: str) -> int:
+    """Return the index of the entry that a path begins with."""
+    return int(re.findall(r"\d+", path)[0])
+
+
 def step(key: str) -> str:
     """Return a key as a step of a path; one that is not a plain name is quoted.
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event
 from typing import Any, Final, TypeAlias
 
 from pydantic import TypeAdapter
@@ -210,12 +211,20 @@ def judge_pieces(
 ) -> list[JudgedCase]:
     """Judge all cases; ``done`` hears of each.
 
-    Raises RefError, SettingsError, GivenFileError or UnusedFileError.
+    Who interrupts it need not wait for the pieces that are being judged. Raises
+    RefError, SettingsError, GivenFileError or UnusedFileError.
     """
+    stop = Event()
+
+    def progress(phase: str, worlds: int, most: int) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        how.progress(phase, worlds, most)
+
     plans = [
         (
             piece,
-            replace(how, given=piece.given),
+            replace(how, given=piece.given, progress=progress),
             {
                 case: (piece.ref(case), piece.terms(case))
                 for case in _judged(piece, how)
@@ -239,7 +248,11 @@ def judge_pieces(
         return cases
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return [case for cases in pool.map(judged, plans) for case in cases]
+        try:
+            return [case for cases in pool.map(judged, plans) for case in cases]
+        except KeyboardInterrupt:
+            stop.set()
+            raise
 
 
 def _judged(piece: Piece, how: CheckOptions) -> Iterator[str]:

@@ -48,7 +48,7 @@ from compat.migration.sessions import (
     Enough,
     SideSessions,
 )
-from compat.migration.shrink import TRIES, shrink
+from compat.migration.shrink import TRIES, WORDS, shrink
 from compat.verdicts.migration import (
     Allowed,
     Broken,
@@ -238,7 +238,9 @@ class MigrationJudge(Generic[P]):
             tries = _tries(sessions, explain=explain)
             if base.holds == RELATIONS[-1] or (base.sufficient and not explain):
                 return base
-            return self._explained(base, (new, twin), compared, terms, tries)
+            return self._explained(
+                base, (new, twin), compared, terms, tries, keeps=explain
+            )
 
     def _again(
         self, new: SideRunner, *, explain: bool
@@ -331,10 +333,13 @@ class MigrationJudge(Generic[P]):
         compared: ComparedSides,
         terms: Terms,
         tries: int,
+        *,
+        keeps: bool,
     ) -> Migration:
         """Shrink a typical world that breaks what is asked for, and name what it shows.
 
-        If all that is required holds, one that breaks the next relation.
+        If all that is required holds, one that breaks the next relation. Who interrupts
+        that ``keeps`` the smallest world so far.
         """
         held = -1 if base.holds is None else strength(base.holds)
         wanted = RELATIONS[max(held + 1, strength(terms.required))]
@@ -347,9 +352,20 @@ class MigrationJudge(Generic[P]):
         fits = self._fits(terms)
         start = typical(named, fits)
         pair = self._pair(news, channels, masks, fits)
-        world = shrink(
-            start.world.scenario, lambda each: pair.shows(each, start.kind), tries
-        )
+        world, interrupted = start.world.scenario, False
+
+        def shows(each: Scenario) -> bool:
+            nonlocal world
+            found = pair.shows(each, start.kind)
+            world = each if found else world
+            return found
+
+        try:
+            shrink(world, shows, tries, WORDS)
+        except KeyboardInterrupt:
+            if not keeps:
+                raise
+            interrupted = True
         noise, divergence = pair.explained(world, terms.volatile)
         if base.unsteady:
             world, (noise, divergence) = self._steadily(pair, start, world, terms)
@@ -362,6 +378,7 @@ class MigrationJudge(Generic[P]):
             groups=groups_of(named),
             noise=noise,
             divergence=divergence,
+            interrupted=interrupted,
         )
 
     def _steadily(

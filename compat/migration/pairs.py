@@ -27,6 +27,7 @@ from compat.migration.differences import Mask, TraceChannels, broken, difference
 from compat.migration.shrink import TRIES, size
 from compat.verdicts.migration import (
     DescribedDivergence,
+    Difference,
     DivergenceGroup,
     Exercise,
     FailedSide,
@@ -169,7 +170,17 @@ class SeenPair:
         if not found:
             return None
         first = started_by(first_in_time(found), found, self.old, self.new)
-        return named(first, self.old, self.new)
+        told = named(first, self.old, self.new)
+        return self._worse(found) or told if told.code in MILD else told
+
+    def _worse(self, found: Sequence[Difference]) -> DescribedDivergence | None:
+        """Return one of the worst that this world shows, too."""
+        for code, channel in WORST:
+            each = next((each for each in found if each.channel == channel), None)
+            told = None if each is None else named(each, self.old, self.new)
+            if told is not None and told.code == code:
+                return told
+        return None
 
 
 @dataclass(slots=True)
@@ -291,10 +302,28 @@ def named_worlds(
     return named
 
 
+WORST: Final = (
+    ("EXTRA_CALL", "tool_executions"),
+    ("ASKED", "events"),
+    ("STREAM_LEAK", "events"),
+)
+"""What a person has to hear of first, in however few worlds: a tool that runs though
+nobody let it, or once more than it should, a person who is not asked, a text that is
+shown though it was taken back."""
+MILD: Final = frozenset(("ORDER", "TOOLS_ORDER", "EVENT_ORDER"))
+"""Codes that are never told of a world which shows one of the worst."""
+
+
 def groups_of(named: Sequence[NamedWorld]) -> tuple[DivergenceGroup, ...]:
-    """Return the groups by code and channel, the largest first."""
+    """Return the groups by code and channel: the worst first, then the largest."""
     counts = Counter((each.kind.code, each.kind.channel) for each in named)
-    return tuple(DivergenceGroup(*key, many) for key, many in counts.most_common())
+    groups = [DivergenceGroup(*key, many) for key, many in counts.most_common()]
+    return tuple(sorted(groups, key=_rank))
+
+
+def _rank(group: DivergenceGroup) -> int:
+    key = (group.code, group.channel)
+    return WORST.index(key) if key in WORST else len(WORST)
 
 
 def typical(

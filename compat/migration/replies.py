@@ -68,6 +68,16 @@ def line_in(text: bytes, folder: Path) -> str:
 Reply: TypeAlias = Mapping[str, Any]  # as the child wrote it
 
 
+@dataclass(frozen=True, slots=True)
+class LastLine:
+    """A line of a side's own, the last before the observation of number ``seen``."""
+
+    seen: int
+    file: str
+    line: int
+    function: str
+
+
 @dataclass(frozen=True)
 class SidePlayed:
     """One world: its trace, how often each hook ran, the arms taken, what was printed.
@@ -97,6 +107,8 @@ class SidePlayed:
     compared: Mapping[int, Sequence[Seen]] = field(
         default_factory=dict[int, Sequence[Seen]]
     )
+    places: Sequence[LastLine] = ()
+    """What of its own ran last before each observation, if that was asked for."""
 
     @cached_property
     def trace(self) -> Trace:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from compat.report.story import short, story
+from compat.report.counterexample import code
+from compat.report.divergence_sentence import sentence
+from compat.report.migration import names_in
 from compat.verdicts.migration import DescribedDivergence, Migration, Side
 from compat.wire.scrubbing.scrubber import (
     json_without_secrets,
@@ -86,11 +88,11 @@ def _script(
     at = found.difference
     about = "\n".join(
         (
-            f"{found.code}: {found.summary}.",
+            f"{found.code}: {sentence(found, world)}",
             "",
             f"{found.where} ({at.channel} {at.path}), in this world:",
             "",
-            *(f"    {short(line)}" for line in story(world)),
+            *(f"    {line}" for line in code(world, names_in(found))),
         )
     )
     where = {

@@ -9,8 +9,10 @@ played in processes of their own from a corpus that was written before.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from refengine.messages import Message
@@ -23,8 +25,36 @@ Doc: TypeAlias = Any  # JSON values; their shape is what validation finds
 Path: TypeAlias = "tuple[str | int, ...]"
 Still: TypeAlias = Callable[[Scenario], bool]
 
-PLAIN: Final = "user:a"
-"""The plainest message of an input, which any other one is tried to be."""
+INPUT: Final = "input"
+"""The field of a run that holds what is said to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainWords:
+    """The plainest texts, which any other one is tried to be.
+
+    ``message`` is that of an input, ``by_field`` those of other fields, ``text`` the
+    one of all the rest, ``beside_calls`` what a model says that calls tools. With an
+    ``answer`` the model says so at last, where its script is at an end.
+    """
+
+    message: str
+    text: str
+    beside_calls: str
+    by_field: Mapping[str, str] = field(default_factory=dict[str, str])
+    answer: str | None = None
+
+
+LETTERS: Final = PlainWords("user:a", "a", "a")
+"""The shortest there are."""
+WORDS: Final = PlainWords(
+    "user:Hello",
+    "ok",
+    "",
+    MappingProxyType({"instruction": "Be brief.", "name": "a"}),
+    "assistant:Done.",
+)
+"""Such as a person reads without asking what they stand for."""
 
 ANSWERS: Final = 8
 """So many answers a run is thought to use up, when it is taken away with them."""
@@ -36,12 +66,14 @@ TRIES: Final = 1_500
 """So many worlds are played at most; each costs about a millisecond on both sides."""
 
 
-def shrink(world: Scenario, still: Still, tries: int = TRIES) -> Scenario:
+def shrink(
+    world: Scenario, still: Still, tries: int = TRIES, plain: PlainWords = LETTERS
+) -> Scenario:
     """Return the smallest world found for which ``still`` is true, as it is for this.
 
     Deterministic. ``still`` is asked at most ``tries`` times.
     """
-    return _Search(world, still, tries).run()
+    return _Search(world, still, tries, plain).run()
 
 
 def size(world: Scenario) -> tuple[int, int]:
@@ -50,8 +82,11 @@ def size(world: Scenario) -> tuple[int, int]:
 
 
 class _Search:
-    def __init__(self, world: Scenario, still: Still, tries: int) -> None:
+    def __init__(
+        self, world: Scenario, still: Still, tries: int, plain: PlainWords
+    ) -> None:
         self._still = still
+        self._plain = plain
         self._left = tries
         self._seen = {_json(world)}
         self._best = world
@@ -67,7 +102,16 @@ class _Search:
             self._merge()
             for path in self._paths():
                 self._at(path)
+        self._answer()
         return self._best
+
+    def _answer(self) -> None:
+        """Let a model whose script is at its end say something that a person reads."""
+        script, plain = self._doc.get("model_script", []), self._plain.answer
+        ends = "script_end" in self._doc or not self._doc.get("runs")
+        if plain is None or ends or (script and not _calls(script[-1])):
+            return
+        self._keep({**self._doc, "model_script": [*script, plain]})
 
     def _drop_first_run(self) -> bool:
         """Take the first run away, and the answers it may have used up with it."""
@@ -129,13 +173,15 @@ class _Search:
             step //= 2
 
     def _text(self, path: Path, value: str) -> None:
-        """Make a text short; one letter is plainer to read than none at all."""
-        if "input" in path and (value == PLAIN or self._try(path, PLAIN)):
+        """Make a text plain and short; some is plainer to read than none at all."""
+        said = self._plain.message
+        if INPUT in path and (value == said or self._try(path, said)):
             return
         try:
             message = parse_message(value)
         except NotationError:
-            if not self._try(path, "a") and len(value) > 1:
+            plain = self._plain.by_field.get(str(path[-1]), self._plain.text)
+            if value != plain and not self._try(path, plain) and len(value) > 1:
                 self._cut(path)
             return
         self._message(path, message)
@@ -152,8 +198,10 @@ class _Search:
             calls = list(message.tool_calls)
             calls[at] = replace(call, arguments="{}")
             message = self._said(path, message, tool_calls=tuple(calls))
-        message = self._said(path, message, content="a")
-        step = len(message.content) // 2 if message.content != "a" else 0
+        words = self._plain
+        plain = words.beside_calls if message.tool_calls else words.text
+        message = self._said(path, message, content=plain)
+        step = len(message.content) // 2 if message.content != plain else 0
         while self._fine(step, len(message.content)):
             start = len(message.content)
             while (start := start - step) > -step:
@@ -161,6 +209,7 @@ class _Search:
                 cut = text[: max(start, 0)] + text[start + step :]
                 message = self._said(path, message, content=cut)
             step //= 2
+        self._said(path, message, content=_ascii_digits(message.content))
 
     def _fine(self, step: int, length: int) -> bool:
         """Tell whether parts of this size are worth trying, each for itself.
@@ -202,6 +251,18 @@ class _Search:
             return False
         self._best, self._doc = world, doc
         return True
+
+
+def _calls(entry: Doc) -> bool:
+    """Tell whether an answer of the script asks for tools, so that another follows."""
+    return isinstance(entry, str) and bool(parse_message(entry).tool_calls)
+
+
+def _ascii_digits(text: str) -> str:
+    """Return a text with the digits of other scripts as those that all can read."""
+    return "".join(
+        str(unicodedata.decimal(each)) if each.isdecimal() else each for each in text
+    )
 
 
 def _merged(one: Doc, other: Doc) -> str | None:

@@ -26,7 +26,14 @@ from typing import Final, Literal, Self, TypeAlias
 
 from compat.migration.options import GIVEN, NO_REACH, TIMEOUT, Reach
 from compat.migration.refs import SubjectLocation, SubjectRef, located
-from compat.migration.replies import Reply, SideFault, SideLoaded, SidePlayed, line_in
+from compat.migration.replies import (
+    LastLine,
+    Reply,
+    SideFault,
+    SideLoaded,
+    SidePlayed,
+    line_in,
+)
 from compat.migration.session_copy import session_copy
 from compat.migration.wire import Wire
 from compat.pipes import Printed
@@ -195,9 +202,13 @@ class SubjectProcess:
             self.wait()
         return self._known
 
-    def ask(self, world: Scenario, number: int | None = None) -> ChildCall:
+    def ask(
+        self, world: Scenario, number: int | None = None, *, places: bool = False
+    ) -> ChildCall:
         """Ask for a world without waiting."""
         request: dict[str, object] = {"world": _written(world)}
+        if places:
+            request["places"] = True
         if self.ways:
             request["ways"] = list(self.ways)
         if self.wire is None:
@@ -256,6 +267,7 @@ class SubjectProcess:
             reply.get("steps"),
             tuple(reply.get("outside", ())),
             {int(site): some for site, some in reply.get("compared", {}).items()},
+            tuple(LastLine(*each) for each in reply.get("places", ())),
         )
 
     def _fault(self, kind: str, text: str, world: int | None = None) -> SideFault:
@@ -295,9 +307,11 @@ class SubjectProcess:
                 why = "there is no answer" if error is None else error.why
                 return self._fault("harness", why, world)
 
-    def play(self, scenario: Scenario, world: int | None = None) -> SidePlayed:
+    def play(
+        self, scenario: Scenario, world: int | None = None, *, places: bool = False
+    ) -> SidePlayed:
         """Play one world; raises SideFault, in which it is called ``world``."""
-        call = self.ask(scenario, world)
+        call = self.ask(scenario, world, places=places)
         _wait([(self, call)])
         return self.played(call)
 

@@ -246,6 +246,11 @@ class SubjectRunner:
                     self._remember(world, each)
         return [self._first[id(each)][1] for each in worlds]
 
+    def followed(self, world: Scenario) -> SidePlayed:
+        """Play a world with the places in its own code; raises SideFault."""
+        with self._child(STEPS, self._check.reach).waited() as side:
+            return side.play(world, places=True)
+
     def _remember(self, world: Scenario, played: SidePlayed) -> None:
         """Keep what a world's object stands for, and the object, lest it is another."""
         if played.steps is not None:

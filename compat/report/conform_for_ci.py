@@ -161,7 +161,7 @@ def markdown_text(judgement: JudgementReport) -> str:
         "columns": COLUMNS,
         "guess": GUESS,
         "shown": SHOWN,
-        "text": _safe,
+        "text": safe,
         "code": _code,
         "brief": brief,
         "cause_text": cause_text,
@@ -176,7 +176,7 @@ def markdown_text(judgement: JudgementReport) -> str:
     return filled("compat.report", "templates/conform.md.j2", values)
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     """Return a text that is only itself in Markdown."""
     return html.escape(escaped(plain(text)), quote=False)
 

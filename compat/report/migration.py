@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from textwrap import wrap
 from typing import Final
 
 from rich.text import Text
 
 from compat.report.conform_text import counted, does
-from compat.report.story import short, story
-from compat.report.values import both, rows_beside
+from compat.report.counterexample import code
+from compat.report.divergence_sentence import sentence
+from compat.report.values import both, brief, rows_beside
 from compat.verdicts.migration import (
     SIDES,
     DescribedDivergence,
@@ -23,17 +26,34 @@ from compat.verdicts.migration import (
 )
 from compat.verdicts.relations import DEFAULT_RELATION, channels_of
 from compat.verdicts.sharpness import Sharpness, Unnoticed
+from refengine.testing.json_values import is_mapping
+from refengine.testing.trace import MISSING
 
 STYLES: Final = {"-": "red", "+": "green", " ": "dim"}
 MANY: Final = 12
 """So many lines of one kind are shown; the JSON report has all of them."""
+PLACED: Final = frozenset(("run", "after"))
+"""Keys of an entry that say where it stands."""
+_LINE: Final = re.compile(", line (?=\\d+: )")
+_CALL: Final = re.compile(r"([\w-]+): (\w+)\(")
+NARROW: Final = 80
+"""So long is a line of a sentence at most."""
 WIDE: Final = 200
 """So much of a change is shown: what is compared stands in it twice."""
 
 
-def lines(verdict: Migration) -> Iterator[Text]:
-    """Yield the lines of the report: answer, evidence, what it rests on."""
+def lines(
+    verdict: Migration, *, verbose: bool = False, again: str = ""
+) -> Iterator[Text]:
+    """Yield the lines of the report: answer, evidence, what to do, what it rests on.
+
+    What only who works on the check needs, such as hashes and counts of hooks, is shown
+    if it is ``verbose``. ``again`` is the command line that gave this verdict.
+    """
     yield from _answer(verdict)
+    if verdict.interrupted:
+        what = "it would have gone on looking; this is what was found by then"
+        yield Text(f"INTERRUPTED  {what}", "bold yellow")
     if verdict.fault is not None:
         return
     if verdict.sharpness is not None:
@@ -45,9 +65,11 @@ def lines(verdict: Migration) -> Iterator[Text]:
         )
     for broken in verdict.broken:
         yield Text(f"INTENT  {broken.side} lacks: {broken.text}", "bold red")
-        yield from (_indented(line) for line in story(broken.world))
+        yield from (_indented(line) for line in code(broken.world))
     if verdict.divergence is not None and verdict.world is not None:
         yield from _divergence(verdict.divergence, verdict)
+        if again and not verdict.sufficient:
+            yield from _next(verdict.divergence, again)
     for allowed in verdict.allowed:
         word = "used" if allowed.used else "UNUSED: its world does not need it"
         yield _indented(
@@ -55,7 +77,22 @@ def lines(verdict: Migration) -> Iterator[Text]:
         )
     for place in verdict.unused:
         yield _indented(f"volatile in {place}: UNUSED, it differs nowhere")
-    yield from _basis(verdict)
+    yield from _basis(verdict, verbose=verbose)
+
+
+def _next(found: DescribedDivergence, again: str) -> Iterator[Text]:
+    """Yield what to do about it: look closer, or say that it is meant."""
+    place = re.sub(r"\[\d+\]", "[*]", found.difference.path)
+    yield Text()
+    yield Text("Next:")
+    yield _indented(f"{again} --reproducer repro")
+    yield _indented("  writes a script that shows it without the harness", "dim")
+    yield _indented("If it is meant, allow it in migration.toml, with its world:")
+    yield _indented(f'  channel = "{found.difference.channel}", path = {_toml(place)}')
+
+
+def _toml(path: str) -> str:
+    return f"'{path}'" if '"' in path else f'"{path}"'
 
 
 def case_line(case: JudgedCase) -> Text:
@@ -72,13 +109,13 @@ def case_line(case: JudgedCase) -> Text:
 
 
 def folder_lines(
-    cases: Sequence[JudgedCase], *, reports: bool = False
+    cases: Sequence[JudgedCase], *, reports: bool = False, verbose: bool = False
 ) -> Iterator[Text]:
     """Yield the reports of the cases that are not met, or of all, and the counts."""
     for case in cases:
         if reports or not case.met:
             yield Text(f"\n{case.piece}/{case.case}, expected {case.expected}:", "bold")
-            yield from lines(case.verdict)
+            yield from lines(case.verdict, verbose=verbose)
     met = sum(case.met for case in cases)
     yield Text(f"\n{counted(len(cases), 'case')}, {met} met")
     found = {k: v for case in cases for k, v in case.verdict.frameworks.items()}
@@ -189,14 +226,19 @@ def _divergence(found: DescribedDivergence, verdict: Migration) -> Iterator[Text
     yield Text()
     if verdict.sufficient:
         yield Text("What keeps the next relation from holding:")
-    yield Text(f"{found.code}  {found.summary}", style)
+    said = f"{found.code}  {sentence(found, verdict.world)}"
+    wrapped = wrap(said, NARROW, subsequent_indent="  ", break_on_hyphens=False)
+    yield from (Text(each, style) for each in wrapped)
     at = found.difference
     yield _indented(f"where  {found.where}  ({at.channel} {at.path})")
-    old, new = both(at.old, at.new)
-    yield _indented(f"old    {old}")
-    yield _indented(f"new    {new}")
+    for side, text in found.places:
+        yield _indented(f"line   {side}: {text}, last before it")
     for side, text in found.causes:
-        yield _indented(f"cause  {side}: {short(text)}")
+        yield _indented(f"cause  {side}: {brief(text)}")
+    if len(found.lines) <= 1 or not (MISSING in (at.old, at.new) or is_mapping(at.old)):
+        values = both(_entry(at.old), _entry(at.new))
+        for side, text in zip(SIDES, values, strict=True):
+            yield _indented(f"{side}    {text}")
     if len(found.lines) > 1:
         yield Text()
         yield _indented(f"around it in {at.channel}, - only old, + only new:")
@@ -205,7 +247,21 @@ def _divergence(found: DescribedDivergence, verdict: Migration) -> Iterator[Text
     if verdict.world is not None:
         yield Text()
         yield Text("The smallest world found that shows it:")
-        yield from (_indented(line) for line in story(verdict.world))
+        yield from (
+            _indented(f"  {line}") for line in code(verdict.world, names_in(found))
+        )
+
+
+def _entry(value: object) -> object:
+    """Return a value; an entry without what is said of its place already."""
+    if not is_mapping(value) or "run" not in value:
+        return value
+    return {key: each for key, each in value.items() if key not in PLACED}
+
+
+def names_in(found: DescribedDivergence) -> Mapping[str, str]:
+    """Return what the tools are called that are called around it, by the call's id."""
+    return dict(each for _, text in found.lines for each in _CALL.findall(text))
 
 
 def _near(rows: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -220,13 +276,14 @@ def _near(rows: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     yield from shown[: 2 * MANY]
 
 
-def _basis(verdict: Migration) -> Iterator[Text]:
+def _basis(verdict: Migration, *, verbose: bool) -> Iterator[Text]:
     yield Text()
     if verdict.sharpness is not None and (found := [*_unnoticed(verdict.sharpness)]):
         yield from found
         yield Text()
     worlds = counted(verdict.worlds, "world")
-    yield Text(f"Rests on {worlds} (corpus {verdict.digest[:12]}).")
+    corpus = f" (corpus {verdict.digest[:12]})" if verbose else ""
+    yield Text(f"Rests on {worlds}{corpus}.")
     yield from (_indented(line) for line in given_lines(verdict.given))
     if verdict.searched is not None:
         plays, joined = verdict.searched.plays, verdict.searched.joined
@@ -235,7 +292,7 @@ def _basis(verdict: Migration) -> Iterator[Text]:
     yield from map(_indented, _groups(verdict))
     for side in SIDES:
         if side in verdict.exercise:
-            yield from _exercise(side, verdict.exercise[side])
+            yield from _exercise(side, verdict.exercise[side], verbose=verbose)
 
 
 def _domain(verdict: Migration) -> Iterator[str]:
@@ -252,7 +309,7 @@ def _domain(verdict: Migration) -> Iterator[str]:
         many = sum(verdict.outside.values())
         yield f"{many} of them {does(many, 'are')} left out: OLD cannot be run there"
         for reason, count in [*verdict.outside.items()][:3]:
-            yield f"  {short(reason)} ({count})"
+            yield f"  {brief(reason)} ({count})"
 
 
 def _groups(verdict: Migration) -> Iterator[str]:
@@ -268,7 +325,7 @@ def _groups(verdict: Migration) -> Iterator[str]:
             yield f"  {each.code} in {each.channel}: {each.worlds}"
 
 
-def _exercise(side: str, ran: Exercise) -> Iterator[Text]:
+def _exercise(side: str, ran: Exercise, *, verbose: bool) -> Iterator[Text]:
     covered = ran.arms - len(ran.uncovered)
     branches = f"; {covered} of {counted(ran.arms, 'branch')} taken" if ran.arms else ""
     yield Text(f"{side}  {ran.subject}{branches}")
@@ -277,14 +334,16 @@ def _exercise(side: str, ran: Exercise) -> Iterator[Text]:
         tried = f"; tried: {', '.join(ran.ways)}" if ran.ways else ""
         yield _indented(f"built with {names}{tried}")
     for hook, times in ran.hooks.items():
+        if times and not verbose:
+            continue
         word = f"entered {counted(times, 'time')}" if times else "NEVER ENTERED"
         yield _indented(f"{hook}: {word}", "" if times else "bold yellow")
     for arm in ran.uncovered[:MANY]:
-        yield _indented(f"not taken: {arm}", "yellow")
+        yield _indented(f"not taken: {_LINE.sub(':', arm, 1)}", "yellow")
     if len(ran.uncovered) > MANY:
         yield _indented(f"and {len(ran.uncovered) - MANY} more", "yellow")
     if ran.printed:
-        yield _indented(f"printed: {short(ran.printed[0])}")
+        yield _indented(f"printed: {brief(ran.printed[0])}")
 
 
 def _sharpness(found: Sharpness) -> str:
@@ -311,14 +370,14 @@ def _unnoticed(found: Sharpness) -> Iterator[Text]:
     if open_ones:
         yield Text("Not noticed, and what would notice it:")
     for each in open_ones[:MANY]:
-        yield Text(f"  {each.file}, line {each.line}: {_cut(each.source)}", "yellow")
+        yield Text(f"  {each.file}:{each.line}: {_cut(each.source)}", "yellow")
         yield Text(f"    {_cut(each.change)}")
         yield Text(f"    {_reached(each)}; {_cut(each.needs)}", "dim")
     if len(open_ones) > MANY:
         yield Text(f"  and {len(open_ones) - MANY} more", "yellow")
     for each in found.marked:
         change = _cut(each.change)
-        yield Text(f"  {each.file}, line {each.line}: {change} ({each.reason})", "dim")
+        yield Text(f"  {each.file}:{each.line}: {change} ({each.reason})", "dim")
     for text in found.stale:
         yield Text(f"  marked equivalent, UNUSED: {text}", "bold yellow")
     if found.untried:

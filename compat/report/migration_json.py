@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from compat.report.divergence_sentence import sentence
 from compat.verdicts.migration import (
     DescribedDivergence,
     Exercise,
@@ -63,12 +64,14 @@ class ReportedDivergence(ReportPart):
     code: str
     severity: Literal["error", "warning", "info"]
     summary: str
+    sentence: str
     where: str
     channel: str
     path: str
     old: Any
     new: Any
     lines: list[tuple[str, str]]
+    places: list[tuple[str, str]]
 
 
 class ReportedGroup(ReportPart):
@@ -215,7 +218,7 @@ def to_json(verdict: Migration) -> Json:
     return _told(
         ReportedVerdict,
         verdict,
-        divergence=_divergence(verdict.divergence),
+        divergence=_divergence(verdict.divergence, verdict.world),
         groups=[_told(ReportedGroup, each) for each in verdict.groups],
         unusual_worlds=verdict.apart,
         unusual=_unusual(verdict.unusual),
@@ -271,18 +274,23 @@ def dump(value: object) -> str:
     return json.dumps(value, indent=2) + "\n"
 
 
-def _divergence(found: DescribedDivergence | None) -> Json | None:
+def _divergence(
+    found: DescribedDivergence | None, world: Scenario | None
+) -> Json | None:
     if found is None:
         return None
     at = found.difference
     where = {"channel": at.channel, "path": at.path, "old": at.old, "new": at.new}
-    return _told(ReportedDivergence, found, **where)
+    said = sentence(found, world)
+    return _told(ReportedDivergence, found, sentence=said, **where)
 
 
 def _unusual(found: UnusualDivergence | None) -> Json | None:
     if found is None:
         return None
-    return _told(ReportedUnusual, found, divergence=_divergence(found.divergence))
+    return _told(
+        ReportedUnusual, found, divergence=_divergence(found.divergence, found.world)
+    )
 
 
 def _exercise(ran: Exercise) -> Json:

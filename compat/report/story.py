@@ -62,7 +62,8 @@ def message_line(message: Mapping[str, Any]) -> str:
     )
     whose = f" ({message.get('tool_call_id')})" if message["role"] == "tool" else ""
     named = f" {message['name']!r}" if message.get("name") else ""
-    return f"{message['role']}{named}{whose}: {message.get('content', '')}{calls}"
+    said = message.get("content") or ("" if calls else '""')
+    return f"{message['role']}{named}{whose}: {said}{calls if said else calls[1:]}"
 
 
 def _agent(agent: AgentSpec) -> Iterator[str]:

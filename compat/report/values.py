@@ -7,28 +7,52 @@ space ends one or a character has no shape, are shown with escapes.
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final, TypeAlias
 
-from compat.report.story import LONGEST, message_line, plain, short
+from compat.report import conform_text
+from compat.report.story import LONGEST, message_line
 from refengine.testing.json_values import is_mapping
 from refengine.testing.trace import MISSING
 
 Row: TypeAlias = "tuple[str, str]"  # a mark ("-", "+" or " ") and a text
 
 AROUND: Final = 30
-"""So many characters are shown before and after what differs."""
+"""So many equal characters are shown as they are; more of them are counted."""
 WHOLE: Final = 400
 """So many characters that differ are shown; the JSON report has all of them."""
+BREAK: Final = "⏎"
+"""Stands for a line break."""
+_BREAKS: Final = re.compile(r"\r\n|\n|\r")
+_HEAD: Final = re.compile(r"\w+(?: '[^']*')?(?: \([^()]*\))?: ")
+"""How the line of a message begins: whose it is."""
+
+
+def one_line(text: str) -> str:
+    """Return a text in one line, each line break in it a sign."""
+    return conform_text.plain(_BREAKS.sub(BREAK, text))
+
+
+def brief(text: str, longest: int = LONGEST) -> str:
+    """Return a text in one line; of a long one its beginning, and its length."""
+    line = one_line(text)
+    if len(line) <= longest:
+        return line
+    return f"{line[: longest // 2]}… ({len(text):,} characters)"
 
 
 def both(old: object, new: object) -> tuple[str, str]:
     """Return two values in a line each."""
     if MISSING in (old, new):
-        return _alone(old), _alone(new)
-    texts = _one_line(old), _one_line(new)
+        return alone(old), alone(new)
+    if isinstance(old, str) and isinstance(new, str) and _looks(old) != _looks(new):
+        lines = beside(old, new)
+        short = max(len(old), len(new)) <= LONGEST
+        return (f'"{lines[0]}"', f'"{lines[1]}"') if short else lines
+    texts = _told(old), _told(new)
     if texts[0] == texts[1]:
         texts = _json(old), _json(new)
     if texts[0] == texts[1]:  # such as a list and a tuple
@@ -37,17 +61,25 @@ def both(old: object, new: object) -> tuple[str, str]:
     return beside(*texts)
 
 
+def alone(value: object) -> str:
+    """Return one value in a line, or that there is none."""
+    return MISSING if value == MISSING else brief(_told(value))
+
+
 def beside(old: str, new: str) -> tuple[str, str]:
     """Return two texts in a line each, cut where they are equal only."""
     if _looks(old) == _looks(new):
-        old, new = _escaped(old), _escaped(new)
+        lines = _escaped(old), _escaped(new)
     else:
-        old, new = plain(old), plain(new)
-    if max(len(old), len(new)) <= LONGEST:
-        return old, new
+        lines = one_line(old), one_line(new)
+    if max(map(len, lines)) <= LONGEST:
+        return lines
+    whose = [_HEAD.match(each) for each in lines]
+    head = whose[0][0] if whose[0] and whose[1] and whose[0][0] == whose[1][0] else ""
+    old, new = (each[len(head) :] for each in lines)
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
-    return _cut(old, start, end), _cut(new, start, end)
+    return head + _cut(old, start, end), head + _cut(new, start, end)
 
 
 def rows_beside(rows: Sequence[Row]) -> Iterator[Row]:
@@ -59,22 +91,18 @@ def rows_beside(rows: Sequence[Row]) -> Iterator[Row]:
         added = blocks[at + 1] if at + 1 < len(blocks) else []
         at += 1
         if lost[0][0] != "-" or not added or added[0][0] != "+":
-            yield from ((mark, short(text)) for mark, text in lost)
+            yield from ((mark, brief(text)) for mark, text in lost)
             continue
         at += 1
         pairs = [beside(one[1], other[1]) for one, other in zip(lost, added)]  # noqa: B905  # the rest follows
         rest = len(pairs)
         yield from (("-", text) for text, _ in pairs)
-        yield from (("-", short(text)) for _, text in lost[rest:])
+        yield from (("-", brief(text)) for _, text in lost[rest:])
         yield from (("+", text) for _, text in pairs)
-        yield from (("+", short(text)) for _, text in added[rest:])
+        yield from (("+", brief(text)) for _, text in added[rest:])
 
 
-def _alone(value: object) -> str:
-    return MISSING if value == MISSING else short(_one_line(value))
-
-
-def _one_line(value: object) -> str:
+def _told(value: object) -> str:
     if is_mapping(value) and "role" in value:
         return message_line(value)
     return _json(value)
@@ -93,16 +121,22 @@ def _common(old: str, new: str) -> int:
 
 
 def _cut(text: str, start: int, end: int) -> str:
-    """Leave out what both have in common, but for a little, and the middle of more."""
+    """Count what both have in common, but for a little, and show what is between."""
     until = len(text) - end
-    first, last = max(start - AROUND, 0), min(until + AROUND, len(text))
-    before = f"…({first} more)…" if first else ""
-    after = f"…({len(text) - last} more)…" if last < len(text) else ""
-    middle = text[first:last]
-    if len(middle) > WHOLE:
+    first = start if start > AROUND else 0
+    last = until if end > AROUND else len(text)
+    between = text[first:last]
+    if len(between) > WHOLE:
         half = WHOLE // 2
-        middle = f"{middle[:half]}…({len(middle) - 2 * half} more)…{middle[-half:]}"
-    return f"{before}{middle}{after}"
+        length = f"({len(between):,} characters)"
+        between = f"{between[:half]}… {length} …{between[-half:]}"
+    parts = [
+        f"{first:,} equal characters" if first else "",
+        f'"{between}"' if between else "",
+        f"{len(text) - last:,} equal characters" if last < len(text) else "",
+    ]
+    found = ", then ".join(each for each in parts if each)
+    return found if between else f"only {found}"
 
 
 def _looks(text: str) -> str:

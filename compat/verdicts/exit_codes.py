@@ -15,6 +15,8 @@ STALE: Final = 5
 NOT_COMPARABLE: Final = 6
 INTERNAL: Final = 70
 """As sysexits.h has it for an internal error of a program."""
+INTERRUPTED: Final = 130
+"""No verdict, but how a shell tells of a program that SIGINT ended."""
 MEANINGS: Final[Mapping[int, str]] = MappingProxyType(
     {
         OK: "all is as it should be: conformant, holds, written, shown",

@@ -58,6 +58,7 @@ class DescribedDivergence:
     where: str
     lines: Sequence[tuple[str, str]] = ()
     causes: Sequence[tuple[Side, str]] = ()
+    places: Sequence[tuple[Side, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +192,8 @@ class Migration:
     work, by the reason, and ``unsteady`` counts those in which a side differs from
     itself, though others show a divergence. ``ordinary`` and ``apart`` count the worlds
     that could be compared, None if none was. ``unused`` are volatile fields that differ
-    nowhere.
+    nowhere. One that was ``interrupted`` would have gone on looking, for more or a
+    smaller world.
     """
 
     required: str
@@ -217,6 +219,7 @@ class Migration:
     apart: int = 0
     unusual: UnusualDivergence | None = None
     searched: Searched | None = None
+    interrupted: bool = False
 
     @property
     def nothing_ran(self) -> bool:

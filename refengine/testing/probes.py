@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 import builtins
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Final, cast
@@ -34,13 +34,32 @@ class TooManyStepsError(BaseException):
 
 
 class Lines:
-    """The lines that were reached, and how many statements were begun."""
+    """The lines that were reached, and how many statements were begun.
+
+    If they ``follow`` what a world sees, the last place before each thing it saw, too.
+    """
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit
         self.steps = 0
         self.reached: set[tuple[str, int]] = set()
-        self._places: list[tuple[str, int]] = []
+        self._places: list[tuple[str, int, str]] = []
+        self._count: Callable[[], int] | None = None
+        self._last: dict[int, int] = {}
+
+    @property
+    def last(self) -> Sequence[tuple[int, str, int, str]]:
+        """How much had been seen, and file, line and function of what was last then."""
+        return [(seen, *self._places[at]) for seen, at in self._last.items()]
+
+    def follow(self, count: Callable[[], int]) -> None:
+        """Put down from now on what is done before each thing that is seen.
+
+        ``count`` says how much was seen so far.
+        """
+        if count != self._count:
+            self._last.clear()
+        self._count = count
 
     def install(self) -> None:
         """Make the probe known to all code of this process."""
@@ -50,36 +69,38 @@ class Lines:
         """Count from the beginning."""
         self.steps = 0
         self.reached.clear()
+        self._count = None
+        self._last.clear()
 
     def probed(self, tree: ast.Module, file: str) -> ast.Module:
         """Return a module with a probe before each statement in its functions."""
         for node in ast.walk(tree):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                self._function(node, file)
+                self._function(node, file, node.name)
         return tree
 
-    def _function(self, node: ast.AST, file: str) -> None:
+    def _function(self, node: ast.AST, file: str, name: str) -> None:
         for inner in ast.iter_child_nodes(node):
             if not isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                self._function(inner, file)
+                self._function(inner, file, name)
         for field in ("body", "orelse", "finalbody"):
             block: Any = getattr(node, field, None)
             if is_list(block) and not isinstance(node, ast.ClassDef):
-                setattr(node, field, self._block(block, file, node))
+                setattr(node, field, self._block(block, (file, name), node))
 
     def _block(
-        self, block: Sequence[ast.stmt], file: str, of: ast.AST
+        self, block: Sequence[ast.stmt], where: tuple[str, str], of: ast.AST
     ) -> list[ast.stmt]:
         """Put a probe before each statement; a docstring stays where it is."""
         made: list[ast.stmt] = []
         for each in block:
             if made or not _is_docstring(each, of):
-                made.append(self._probe(each, file))
+                made.append(self._probe(each, *where))
             made.append(each)
         return made
 
-    def _probe(self, at: ast.stmt, file: str) -> ast.stmt:
-        self._places.append((file, at.lineno))
+    def _probe(self, at: ast.stmt, file: str, name: str) -> ast.stmt:
+        self._places.append((file, at.lineno, name))
         number = ast.Constant(len(self._places) - 1)
         call = ast.Call(ast.Name(STEP, ast.Load()), [number], [])
         return located(ast.Expr(call), at)
@@ -87,7 +108,10 @@ class Lines:
     def _step(self, number: int) -> None:
         """Remember a place; raises TooManyStepsError."""
         self.steps += 1
-        self.reached.add(self._places[number])
+        file, line, _ = self._places[number]
+        self.reached.add((file, line))
+        if self._count is not None:
+            self._last[self._count()] = number
         if self.limit is not None and self.steps > self.limit:
             raise TooManyStepsError
 

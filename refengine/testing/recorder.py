@@ -138,6 +138,10 @@ class Recorder:
             self.cancelled = True
             cancel()
 
+    def count(self) -> int:
+        """Return how much was put down so far."""
+        return len(self._all)
+
     def add(
         self,
         kind: ObservationKind,

@@ -13,9 +13,10 @@ A call of ``load`` may have ``change``, the file and number of a small change th
 made, and ``steps``: then replies to ``play`` have the ``lines`` that were reached and
 how many ``steps`` that took, of which there are that many at most, if it is not null.
 With ``compares`` they have the ``sites`` of comparisons that are new, and what was
-``compared`` there. A call of ``play`` may have ``ways`` of running a graph, and
-``wire``: the base URL of a scripted server that the graph's model asks. Faults are
-errors whose ``data`` has their ``kind`` (verdicts, Migration).
+``compared`` there. Where lines are known, a call of ``play`` may ask for the ``places``
+that were last before each thing that the world saw. It may have ``ways`` of running a
+graph, and ``wire``: the base URL of a scripted server that the graph's model asks.
+Faults are errors whose ``data`` has their ``kind`` (verdicts, Migration).
 """
 
 from __future__ import annotations
@@ -195,6 +196,8 @@ class SubjectServer:
         def subject(world: World) -> object:
             if self._isolation is not None:
                 self._isolation.enters(world.recorder)
+            if request.get("places") and self._branches.lines is not None:
+                self._branches.lines.follow(world.recorder.count)
             try:
                 return loaded.subject(world)
             except BaseException as error:
@@ -270,6 +273,7 @@ class SubjectServer:
         lines = self._branches.lines
         if lines is not None:
             seen |= {"lines": sorted(lines.reached), "steps": lines.steps}
+            seen |= {"places": lines.last} if lines.last else {}
         if len(arms) > self._arms:
             seen["arms"] = [asdict(arm) for arm in arms[self._arms :]]
             self._arms = len(arms)

@@ -1,0 +1,77 @@
+"""The files that ``refengine migrate check`` writes, by the options that name them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from compat.cli.command import option, refusing
+from compat.cli.values import OUTPUT
+
+if TYPE_CHECKING:
+    from compat.verdicts.migration import JudgedCase
+
+F = TypeVar("F", bound=Callable[..., int])
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFiles:
+    """Where the report goes besides the terminal; None where it does not."""
+
+    json: Path | None = None
+    markdown: Path | None = None
+    junit: Path | None = None
+
+    def check(self, command: str) -> None:
+        """Refuse two files at one path, before the work."""
+        from compat.report.conform_files import SamePathError, check_paths
+
+        with refusing(command, SamePathError):
+            check_paths(asdict(self))
+
+    def write(
+        self, document: Callable[[], Mapping[str, object]], cases: Sequence[JudgedCase]
+    ) -> None:
+        """Write them; ``document`` makes that for machines. Raises OSError."""
+        from compat.report.migration_for_ci import junit_text, markdown_text
+        from compat.report.migration_json import dump
+        from compat.wire.scrubbing.scrubber import output_scrubber
+
+        scrubbed = output_scrubber().text
+        wanted: tuple[tuple[Path | None, Callable[[], str]], ...] = (
+            (self.json, lambda: dump(document())),
+            (self.markdown, lambda: scrubbed(markdown_text(cases))),
+            (self.junit, lambda: scrubbed(junit_text(cases))),
+        )
+        for path, text in wanted:
+            if path is not None:
+                _write(path, text())
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:  # a full disk does not say which file it is about
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def writing(check: F) -> F:
+    """Add the options that name files: the command's parameter ``files``."""
+
+    @option("--json", about="write the whole report to this file", kind=OUTPUT)
+    @option("--markdown", about="write one for a CI's summary", kind=OUTPUT)
+    @option("--junit", about="write one for a CI that reads JUnit", kind=OUTPUT)
+    @wraps(check)
+    def written(
+        *,
+        json: Path | None,
+        markdown: Path | None,
+        junit: Path | None,
+        **more: Any,  # noqa: ANN401  # the other options of the command
+    ) -> int:
+        return check(files=ReportFiles(json, markdown, junit), **more)
+
+    return cast("F", written)

@@ -1,0 +1,340 @@
+"""A divergence in one sentence, in the words of the user's own code.
+
+Which sentence it is, is data: a shape for each code, or for a code in one channel. A
+code without a shape is told by its summary, so a new one is never without a sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from compat.report.conform_text import counted
+from compat.report.story import LONGEST
+from compat.report.values import beside, brief
+from compat.verdicts.migration import DescribedDivergence
+from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.notation import NotationError, parse_message
+from refengine.testing.scenario import RunSpec, Scenario
+from refengine.testing.trace import MISSING
+
+Fields: TypeAlias = "Mapping[str, str]"
+
+WIDE: Final = 60
+"""So many characters of one value stand in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A sentence where both sides have something, and where only one of them has.
+
+    ``kept`` is for a text that NEW leaves as the world has it.
+    """
+
+    changed: str = ""
+    lost: str = ""
+    added: str = ""
+    kept: str = ""
+
+
+SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
+    {
+        "INSTRUCTION": Wording(
+            "NEW's system message says {new}, and OLD's says {old}",
+            "NEW sends no system message {old}, which OLD sends",
+            "NEW sends one more system message than OLD: {new}",
+        ),
+        "MESSAGE_LOST": Wording(
+            "NEW sends {new} where OLD sends {old} and more",
+            "NEW no longer sends {old}",
+        ),
+        "MESSAGE_ADDED": Wording(
+            "NEW sends {new} and more where OLD sends {old}",
+            added="NEW sends {new}, which OLD does not",
+        ),
+        "MESSAGE_CHANGED": Wording(
+            "{whose} reads {new} in NEW, and {old} in OLD",
+            kept="NEW leaves {whose} {new} as it is, and OLD makes {old} of it",
+        ),
+        "ORDER": Wording(
+            "NEW has {new} where OLD has {old}: the same things in another order"
+        ),
+        "TOOLS_MERGE": Wording(
+            "NEW shows the model {only_new}, and OLD shows it {only_old}"
+        ),
+        "TOOLS_ORDER": Wording(
+            "NEW shows the model the same tools in another order: {new}, not {old}"
+        ),
+        "SETTINGS": Wording(
+            "the options are {new} in NEW, and {old} in OLD",
+            "NEW loses the options {old}",
+            "NEW has the options {new}, and OLD has none",
+        ),
+        "EXTRA_CALL": Wording(added="NEW asks the model once more than OLD"),
+        "EXTRA_CALL tool_executions": Wording(added="NEW runs {new}{against}"),
+        "MISSING_CALL": Wording(lost="NEW does not ask the model, and OLD does"),
+        "MISSING_CALL tool_executions": Wording(
+            lost="NEW does not run {old}, and OLD does"
+        ),
+        "TOOL_ARGUMENTS": Wording("NEW runs {tool} with {new}, and OLD with {old}"),
+        "TOOL_REPLACED": Wording("NEW runs {new} where OLD runs {old}"),
+        "ANSWER": Wording(
+            "the run answers {new} in NEW, and {old} in OLD",
+            kept="NEW answers {new} as it came, and OLD makes {old} of it",
+        ),
+        "STATUS": Wording("the run ends with {new} in NEW, and with {old} in OLD"),
+        "STATE_LOST": Wording(
+            "NEW keeps {new} where OLD keeps {old}", "NEW does not keep {old}"
+        ),
+        "STATE_CHANGED": Wording(
+            "NEW keeps {new}, and OLD keeps {old}",
+            "NEW does not keep {old}",
+            "NEW keeps {new}, which OLD does not",
+        ),
+        "STATE_KEPT": Wording(
+            "NEW keeps {new} of a run on its way, and OLD {old}",
+            "NEW does not keep {old} of a run on its way",
+            "NEW keeps {new} of a run on its way, and OLD does not",
+        ),
+        "STREAM_TEXT": Wording(
+            "whoever reads the run is told {new} by NEW, {old} by OLD"
+        ),
+        "STREAM_LEAK": Wording(
+            "the consumer of the stream is shown {new} by NEW, and {old} by OLD, though"
+            " both keep the same history"
+        ),
+        "EVENT_ORDER": Wording(
+            "whoever reads the run is told {new} by NEW, {old} by OLD"
+        ),
+        "ASKED": Wording(
+            "the person is asked {new} by NEW, and {old} by OLD",
+            "NEW does not ask the person {old}, and OLD does",
+            "NEW asks the person {new}, and OLD does not",
+        ),
+        "ERROR_LOST": Wording(lost="NEW raises no {old}, and OLD does"),
+        "ERROR_NEW": Wording(added="NEW raises {new}, and OLD does not"),
+        "ERROR_CLASS": Wording("NEW raises {new} where OLD raises {old}"),
+        "ERROR_CAUSE": Wording("NEW's error comes of {new}, and OLD's of {old}"),
+        "ERROR_POINT": Wording("NEW fails {new}, and OLD {old}"),
+        "ORDER effects": Wording(
+            "NEW does {effect} after {new}, and OLD after {old}: another order"
+        ),
+        "EFFECT_LOST": Wording(lost="NEW does not do {old}, and OLD does"),
+        "EFFECT_EXTRA": Wording(added="NEW does {new}, and OLD does not"),
+        "EFFECT_CHANGED": Wording("NEW does {effect} with {new}, and OLD with {old}"),
+        "PAIRING": Wording(
+            "NEW has {new} where OLD has {old}, of calls without a result"
+        ),
+        "TYPE": Wording("it is {new} in NEW, and {old} in OLD: equal, of another type"),
+        "WAY_LOST": Wording("NEW cannot be run in the way {old}, and OLD can"),
+    }
+)
+"""The sentences, by code, or by code and channel; each is about NEW and OLD."""
+
+_NUMBERS: Final = (
+    *("first", "second", "third", "fourth", "fifth"),
+    *("sixth", "seventh", "eighth", "ninth", "tenth"),
+)
+_OF_ROLE: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "system": "the system message",
+        "user": "the user's message",
+        "assistant": "the model's answer",
+        "tool": "the result",
+    }
+)
+
+
+def sentence(found: DescribedDivergence, world: Scenario | None = None) -> str:
+    """Return what a divergence is, as one sentence in one line."""
+    at = found.difference
+    shape = SHAPES.get(f"{found.code} {at.channel}") or SHAPES.get(
+        found.code, Wording()
+    )
+    fields = _fields(found, world)
+    form = _form(shape, at.old, at.new, world)
+    try:
+        said = form.format(**fields)
+    except (KeyError, IndexError):  # a shape that is wrong is no reason for none
+        said = ""
+    said = said or found.summary
+    whole = f"{_when(found.where, world)}{said}"
+    return f"{whole[:1].upper()}{whole[1:]}."
+
+
+def _form(shape: Wording, old: object, new: object, world: Scenario | None) -> str:
+    if new == MISSING:
+        return shape.lost
+    if old == MISSING:
+        return shape.added
+    if shape.kept and world is not None:
+        texts = {*_texts(world)}
+        if _content(new) in texts and _content(old) not in texts:
+            return shape.kept
+    return shape.changed
+
+
+def _fields(found: DescribedDivergence, world: Scenario | None) -> Fields:
+    at = found.difference
+    old, new = _phrases(at.old, at.new, bare=found.code in _BARE)
+    lists = [each if is_list(each) else [] for each in (at.old, at.new)]
+    only = [[e for e in mine if e not in other] for mine, other in (lists, lists[::-1])]
+    return {
+        "old": old,
+        "new": new,
+        "whose": _whose(at.new),
+        "only_old": _phrase(only[0]) if only[0] else "none of them",
+        "only_new": _phrase(only[1]) if only[1] else "fewer tools",
+        "against": _against(found, world),
+        "effect": _named_in(found, r"(\S+) ", "a side effect"),
+        "tool": _named_in(found, r"[^:]*: (\S+?)\(", "the tool"),
+    }
+
+
+def _named_in(found: DescribedDivergence, form: str, otherwise: str) -> str:
+    """Return the name in the first line around it that only one side has."""
+    rows = (re.match(form, text) for mark, text in found.lines if mark != " ")
+    name = next(rows, None)
+    return f"`{name[1]}`" if name else otherwise
+
+
+_BARE: Final = frozenset(("INSTRUCTION", "MESSAGE_CHANGED"))
+"""Codes whose sentences say whose a message is, so that its text is enough."""
+
+
+def _phrases(old: object, new: object, *, bare: bool) -> tuple[str, str]:
+    """Return both values in words; long texts by where they differ."""
+    said = _quoted if bare else _phrase
+    ours, theirs = _content(old), _content(new)
+    if ours is None or theirs is None or max(len(ours), len(theirs)) <= WIDE:
+        return said(old), said(new)
+    lines = beside(ours, theirs)
+    if max(len(ours), len(theirs)) <= LONGEST:
+        return f'"{lines[0]}"', f'"{lines[1]}"'
+    return lines
+
+
+def _phrase(value: object) -> str:
+    """Return a value in words."""
+    if value == MISSING:
+        return "nothing"
+    if is_mapping(value):
+        return _of_mapping(value)
+    if isinstance(value, str):
+        return _quoted(value)
+    if is_list(value) and value and all(isinstance(each, str) for each in value):
+        return ", ".join(f"`{brief(each, WIDE)}`" for each in value)
+    return brief(json.dumps(value, ensure_ascii=False), WIDE)
+
+
+def _of_mapping(value: Mapping[str, Any]) -> str:
+    """Return what a mapping is, by the first key that says so."""
+    found = next((_BY_KEY[key](value) for key in _BY_KEY if key in value), None)
+    return found or brief(json.dumps(value, ensure_ascii=False), WIDE)
+
+
+def _message(value: Mapping[str, Any]) -> str:
+    calls = [each["name"] for each in value.get("tool_calls", ())]
+    if calls:
+        return f"the model's call of {_phrase(calls)}"
+    return f"{_whose(value)} {_quoted(value)}"
+
+
+def _point(value: Mapping[str, Any]) -> str:
+    of = f" of {brief(str(value['of']), WIDE)}" if value.get("of") else ""
+    return f"at {value['point']}{of}"
+
+
+def _counts(value: Mapping[str, Any]) -> str:
+    ran = counted(value.get("executions", 0), "run")
+    return f"{counted(value['model_calls'], 'model call')} and {ran} of the tool"
+
+
+def _named(value: Mapping[str, Any]) -> str:
+    given = value.get("arguments") or value.get("data")
+    shown = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    more = "" if given in (None, "", "{}", {}) else f" with {brief(shown, WIDE)}"
+    return f"`{value['name']}`{more}"
+
+
+_BY_KEY: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = MappingProxyType(
+    {
+        "role": _message,
+        "error": lambda value: f"`{value['error']}`",
+        "point": _point,
+        "model_calls": _counts,
+        "name": _named,
+    }
+)
+"""How a mapping is told, by a key that it has."""
+
+
+def _whose(value: object) -> str:
+    """Return whose message a value is."""
+    if not is_mapping(value) or "role" not in value:
+        return "it"
+    if value["role"] == "tool" and value.get("name"):
+        return f"the result of `{value['name']}`"
+    return _OF_ROLE.get(value["role"], "a message")
+
+
+def _quoted(value: object) -> str:
+    text = _content(value)
+    if text is None:
+        return _phrase(value)
+    return f'"{brief(text, WIDE)}"' if text else "an empty text"
+
+
+def _content(value: object) -> str | None:
+    """Return the text that a value is, or says."""
+    if value == MISSING:
+        return None
+    if is_mapping(value) and isinstance(value.get("content"), str):
+        return None if value.get("tool_calls") else str(value["content"])
+    return value if isinstance(value, str) else None
+
+
+def _when(where: str, world: Scenario | None) -> str:
+    """Return where it is, as a person tells it: in which run, on which call."""
+    run = re.match(r"run (\d+)", where)
+    if run is None:
+        return f"{where}, "
+    call = re.search(r"model call (\d+)", where)
+    several = world is None or len(world.runs) > 1
+    parts = [f"in the {_nth(run[1])} run"] if several else []
+    parts += [f"on the {_nth(call[1])} model call"] if call else []
+    return f"{', '.join(parts)}, " if parts else ""
+
+
+def _nth(number: str) -> str:
+    at = int(number)
+    return _NUMBERS[at - 1] if 1 <= at <= len(_NUMBERS) else f"{at}th"
+
+
+def _against(found: DescribedDivergence, world: Scenario | None) -> str:
+    """Return what the person said to a call that only NEW makes."""
+    number = re.match(r"run (\d+)", found.where)
+    at = int(number[1]) - 1 if number else 0
+    runs = () if world is None else world.runs[at : at + 1]
+    refused = any(map(_says_no, runs))
+    return " although the person said no" if refused else ", and OLD does not"
+
+
+def _says_no(run: RunSpec) -> bool:
+    return bool(run.denies) or any(each.kind == "no" for each in run.replies)
+
+
+def _texts(world: Scenario) -> Iterator[str]:
+    """Yield what is said in a world, by whom it may be."""
+    answers = (each for each in world.model_script if isinstance(each, str))
+    said = (text for run in world.runs for text in run.input)
+    for text in (*answers, *said):
+        try:
+            yield parse_message(text).content
+        except NotationError:
+            continue
+    yield from (tool.result for agent in world.all_agents for tool in agent.tools)

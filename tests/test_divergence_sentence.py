@@ -1,0 +1,122 @@
+"""A divergence is one sentence and a few lines of code, whatever is in it."""
+
+import pytest
+
+from compat.migration.codes import CODES
+from compat.report.counterexample import code
+from compat.report.divergence_sentence import SHAPES, sentence
+from compat.verdicts.migration import DescribedDivergence, Difference
+from refengine.testing import read_scenario
+from refengine.testing.channels import CHANNELS
+from refengine.testing.trace import MISSING
+
+USER = {"role": "user", "content": "a\nb"}
+RUN = {"id": "c1", "name": "refund", "arguments": "{}", "call_id": "c1"}
+REFUSED = read_scenario(
+    {
+        "agent": {"tools": [{"name": "refund"}]},
+        "model_script": ["assistant:[c1:refund({})]"],
+        "runs": [{"input": ["user:Hello"], "denies": ["c1"]}],
+    }
+)
+
+
+def found(
+    code: str, old: object, new: object, channel: str = "requests", where: str = "run 1"
+) -> DescribedDivergence:
+    summary = CODES[code].summary if code in CODES else "something is otherwise"
+    difference = Difference(channel, "[0]", old, new)
+    return DescribedDivergence(code, "error", summary, difference, where)
+
+
+@pytest.mark.parametrize(
+    ("each", "said"),
+    [
+        (
+            found("INSTRUCTION", MISSING, {"role": "system", "content": "\n"}),
+            'In the first run, NEW sends one more system message than OLD: "⏎".',
+        ),
+        (
+            found("MESSAGE_LOST", USER, MISSING, where="run 2, model call 12"),
+            (
+                "In the second run, on the 12th model call, NEW no longer sends the"
+                ' user\'s message "a⏎b".'
+            ),
+        ),
+        (
+            found("TOOLS_MERGE", ["a", "b"], ["a"]),
+            "In the first run, NEW shows the model fewer tools, and OLD shows it `b`.",
+        ),
+        (
+            found("EXTRA_CALL", MISSING, RUN, "tool_executions"),
+            "In the first run, NEW runs `refund`, and OLD does not.",
+        ),
+    ],
+)
+def test_a_divergence_is_told_in_the_words_of_the_code(each, said: str) -> None:
+    assert sentence(each) == said
+
+
+def test_a_tool_that_runs_against_a_no_is_told_with_the_no() -> None:
+    each = found("EXTRA_CALL", MISSING, RUN, "tool_executions")
+
+    assert sentence(each, REFUSED) == "NEW runs `refund` although the person said no."
+
+
+def test_a_text_that_new_leaves_as_it_came_is_told_so() -> None:
+    each = found("MESSAGE_CHANGED", {**USER, "content": "[x]"}, USER)
+    world = read_scenario({"agent": {}, "runs": [{"input": ["user:a\nb"]}]})
+
+    said = 'NEW leaves the user\'s message "a⏎b" as it is, and OLD makes "[x]" of it.'
+    assert sentence(each, world) == said
+
+
+VALUES = (MISSING, None, True, 3, "", "x" * 500, "a\nb", [], ["a"], {}, USER, RUN)
+
+
+@pytest.mark.parametrize("code", [*CODES, "A_CODE_OF_TOMORROW"])
+def test_no_code_is_without_a_sentence_whatever_its_values_are(code: str) -> None:
+    said = [
+        sentence(found(code, old, new, channel), REFUSED)
+        for channel in CHANNELS
+        for old in VALUES
+        for new in VALUES
+    ]
+
+    assert all(each.endswith(".") and len(each) < 900 for each in said)
+    assert not any(MISSING in each or "\n" in each for each in said)
+
+
+def test_each_shape_is_of_a_code_and_a_channel_that_there_are() -> None:
+    for each in SHAPES:
+        name, _, channel = each.partition(" ")
+
+        assert name in CODES
+        assert channel in {"", *CHANNELS}
+
+
+def test_a_world_is_a_few_lines_of_code() -> None:
+    world = read_scenario(
+        {
+            "agent": {"instruction": "Be brief.", "tools": [{"name": "pay"}]},
+            "model_script": ['assistant:[c1:pay({"to": "Bo"})]', "assistant:Done."],
+            "runs": [
+                {"input": ["user:Hello"] * 3 + [f"user:{'ab' * 90}"]},
+                {"input": ["user:And?"], "continues": True, "streaming": True},
+            ],
+        }
+    )
+
+    assert [*code(world)] == [
+        'instruction = "Be brief."',
+        'tools = [tool("pay")]',
+        'model = [call("pay", {"to": "Bo"}, id="c1"), "Done."]',
+        'agent.run([user("Hello")] * 3 + [user("ab" * 90)])',
+        'agent.run("And?", stream=True, later_turn=True)',
+    ]
+
+
+def test_a_tool_of_the_subject_is_called_by_its_name() -> None:
+    world = read_scenario({"agent": {}, "model_script": ["assistant:[o1:<own 1>({})]"]})
+
+    assert [*code(world, {"o1": "refund"})] == ['model = [call("refund", id="o1")]']
