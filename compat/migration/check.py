@@ -28,6 +28,7 @@ from compat.migration.subject_runner import (
     anew,
     beside,
 )
+from compat.migration.surroundings import versions
 from compat.migration.unnoticed import further, plays_before, sharpened
 from compat.migration.wire import serving
 from compat.migration.words import Vocabulary, all_sources, vocabulary
@@ -189,9 +190,16 @@ def check_all(
     runner = SubjectRunner(old, "old", how)
     judge = MigrationJudge(runner, corpus, anew, how.progress, beside)
     try:
-        return {
+        found = {
             name: _judged(judge, ref, terms, how, said, explain=explain)
             for name, (ref, terms) in news.items()
+        }
+        return {
+            name: replace(
+                each,
+                verdict=replace(each.verdict, versions=versions(old, news[name][0])),
+            )
+            for name, each in found.items()
         }
     finally:
         judge.close()

@@ -19,6 +19,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from compat.environments.cache import SideEnvironment
+
 
 class RefError(ValueError):
     """A reference that names no subject, or one that cannot be played as is asked."""
@@ -158,6 +160,10 @@ class SubjectRef:
     revision: Revision | None = None
     engine: str | None = None
     """On which engine it is played, if that is said and it is not of Python."""
+    environment: SideEnvironment | None = None
+    """What its process runs with, if not with what the harness does."""
+    setup: Path | None = None
+    """A file that its process runs before it imports the subject."""
 
     def __str__(self) -> str:
         return self.text

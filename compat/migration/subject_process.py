@@ -18,11 +18,13 @@ from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from fnmatch import fnmatchcase
 from functools import partial
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, Self, TypeAlias
 
+from compat.environments.cache import SideEnvironment
 from compat.migration.options import GIVEN, NO_REACH, TIMEOUT, Reach
 from compat.migration.refs import SubjectLocation, SubjectRef, located
 from compat.migration.replies import Reply, SideFault, SideLoaded, SidePlayed, line_in
@@ -123,11 +125,11 @@ class SubjectProcess:
             location = stack.enter_context(session_copy(ref, place))
             self._folders = (str(location.folder), str(place.folder))
             self.child = ChildProcess(
-                python(SUBJECT_CHILD),
+                _command(ref),
                 cwd=location.cwd,
-                env=environment(hash_seed, reach.env),
+                env=environment(hash_seed, reach.env, ref.environment),
                 locate=partial(line_in, folder=location.folder),
-                frameworks=_frameworks(location),
+                frameworks=_frameworks(location, ref.environment),
             )
             stack.callback(self.child.end)
             # Not only by close: an interrupted parent ends it on its way out.
@@ -356,7 +358,16 @@ def _reference(ref: SubjectRef, location: SubjectLocation) -> dict[str, object]:
     }
 
 
-def _frameworks(location: SubjectLocation) -> Sequence[str]:
+def _command(ref: SubjectRef) -> Sequence[str]:
+    """Return the command of a child, in the Python that its side runs with."""
+    if ref.environment is None:
+        return python(SUBJECT_CHILD)
+    return python(SUBJECT_CHILD, executable=ref.environment.python)
+
+
+def _frameworks(
+    location: SubjectLocation, environment: SideEnvironment | None = None
+) -> Sequence[str]:
     """Return what a child imports first of all, if its subject is one of frameworks.
 
     Not where its folder has something of that name, which would be imported in its
@@ -366,25 +377,33 @@ def _frameworks(location: SubjectLocation) -> Sequence[str]:
     names = _imported(location)
     folders = (location.cwd, location.folder)
     if any(each.split(".")[:2] == ["google", "adk"] for each in names):
-        return ADK_STACK if _has_adk(folders) else ()
+        return ADK_STACK if _has_adk(folders, environment) else ()
     there = {each.stem for folder in folders for each in folder.glob("lang*")}
     named = {each.partition(".")[0] for each in names} & FRAMEWORKS
     if not named or named & there:
         return ()
-    return [each for each in STACK if _is_installed(each, named)]
+    return [each for each in STACK if _is_installed(each, named, environment)]
 
 
-def _has_adk(folders: Sequence[Path]) -> bool:
+def _has_adk(folders: Sequence[Path], environment: SideEnvironment | None) -> bool:
     """Tell whether ADK is installed, and no folder has a package of its name."""
     if any((folder / "google").exists() for folder in folders):
         return False
+    if environment is not None:
+        return any((each / "google" / "adk").is_dir() for each in environment.sites)
     return find_spec("google") is not None and find_spec("google.adk") is not None
 
 
-def _is_installed(module: str, named: Collection[str]) -> bool:
+def _is_installed(
+    module: str, named: Collection[str], environment: SideEnvironment | None
+) -> bool:
     """Tell whether a module is to be imported: a client only where it is named."""
     root = module.partition(".")[0]
-    return (root not in CLIENTS or root in named) and find_spec(root) is not None
+    if root in CLIENTS and root not in named:
+        return False
+    if environment is None:
+        return find_spec(root) is not None
+    return PathFinder.find_spec(root, [*map(str, environment.sites)]) is not None
 
 
 def _imported(location: SubjectLocation) -> Sequence[str]:
@@ -403,12 +422,15 @@ def _imported(location: SubjectLocation) -> Sequence[str]:
     return names
 
 
-def environment(hash_seed: int, names: Sequence[str] = ()) -> Mapping[str, str]:
+def environment(
+    hash_seed: int, names: Sequence[str] = (), packages: SideEnvironment | None = None
+) -> Mapping[str, str]:
     """Return a child's environment, with the seed by which sets of text are ordered.
 
     Sets have one order in all children: else two sides differ by chance. The seed 0
     asks for no order in particular, so the user's own setting is kept. ``names`` are
-    given, too, as far as they are set.
+    given, too, as far as they are set. A child that runs with ``packages`` of its own
+    finds their programs first.
     """
     patterns = (*GIVEN, *names)
     given = {
@@ -418,6 +440,9 @@ def environment(hash_seed: int, names: Sequence[str] = ()) -> Mapping[str, str]:
     }
     seed = {"PYTHONHASHSEED": str(hash_seed)}
     own = {**given, **seed} if hash_seed else {**seed, **given}
+    if packages is not None:
+        own.pop("PYTHONHOME", None)  # another Python's
+        own |= packages.variables
     return {**own, **SILENT}
 
 
@@ -436,10 +461,10 @@ def prepare(ref: SubjectRef, seeds: Iterable[int], reach: Reach = NO_REACH) -> N
     """
     if ref.revision is None:
         with located(ref) as location:
-            frameworks = _frameworks(location)
+            frameworks = _frameworks(location, ref.environment)
         for seed in seeds if frameworks else ():
-            env = environment(seed, reach.env)
-            WARM.expect(python(SUBJECT_CHILD), env, frameworks)
+            env = environment(seed, reach.env, ref.environment)
+            WARM.expect(_command(ref), env, frameworks)
 
 
 def _end_own(stack: ExitStack, owner: int) -> None:

@@ -34,6 +34,7 @@ WIDE: Final = 200
 def lines(verdict: Migration) -> Iterator[Text]:
     """Yield the lines of the report: answer, evidence, what it rests on."""
     yield from _answer(verdict)
+    yield from map(_indented, version_lines(verdict.versions))
     if verdict.fault is not None:
         return
     if verdict.sharpness is not None:
@@ -85,6 +86,20 @@ def folder_lines(
     if found:
         names = ", ".join(f"{name} {version}" for name, version in found.items())
         yield Text(f"built with {names}")
+
+
+def version_lines(versions: Mapping[str, tuple[str, str]]) -> Iterator[str]:
+    """Yield what the sides have in other versions, and what one of them has alone."""
+    both = [
+        f"{name} {old} → {new}" for name, (old, new) in versions.items() if old and new
+    ]
+    if both:
+        yield f"old → new: {', '.join(both)}"
+    for side, other in (("old", 1), ("new", 0)):
+        alone = [name for name, each in versions.items() if not each[other]]
+        more = f" and {len(alone) - MANY} more" if len(alone) > MANY else ""
+        if alone:
+            yield f"only {side} has {', '.join(alone[:MANY])}{more}"
 
 
 def given_lines(given: Iterable[GivenWorlds]) -> Iterator[str]:

@@ -190,6 +190,8 @@ class Migration:
     of the largest of the ``groups``. ``outside`` are worlds in which OLD itself cannot
     work, by the reason. ``ordinary`` and ``apart`` count the worlds that could be
     compared, None if none was. ``unused`` are volatile fields that differ nowhere.
+    ``versions`` are those of packages, and Python's, that the sides have otherwise: ""
+    is that of one that a side does not have.
     """
 
     required: str
@@ -214,6 +216,9 @@ class Migration:
     apart: int = 0
     unusual: UnusualDivergence | None = None
     searched: Searched | None = None
+    versions: Mapping[str, tuple[str, str]] = field(
+        default_factory=dict[str, tuple[str, str]]
+    )
 
     @property
     def nothing_ran(self) -> bool:
