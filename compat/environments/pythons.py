@@ -6,7 +6,8 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from importlib.metadata import distributions, requires
 from pathlib import Path
@@ -58,18 +59,27 @@ class PythonFacts:
     @property
     def packages(self) -> Mapping[str, str]:
         """The versions of what is installed for it, by name."""
-        return packages_in(map(str, self.sites))
+        return packages_in(self.sites)
 
 
-def packages_in(folders: Sequence[str] | map[str] | None = None) -> Mapping[str, str]:
+def packages_in(folders: Sequence[Path] | None = None) -> Mapping[str, str]:
     """Return the versions of what stands in folders, or on our own path, by name."""
     found: dict[str, str] = {}
-    path = sys.path if folders is None else list(dict.fromkeys(folders))
+    path = sys.path if folders is None else [*map(str, folders)]
     for each in distributions(path=path):
         name = each.metadata["Name"]
         if name:  # what an install left half-removed has none
             found.setdefault(canonicalize_name(name), each.version)
     return {name: found[name] for name in sorted(found) if name not in NOT_SHOWN}
+
+
+def packages_with(
+    folders: Sequence[Path] | None,
+) -> Iterator[tuple[str, str, AbstractSet[str]]]:
+    """Yield name, version and files of what stands in folders, or on our own path."""
+    path = sys.path if folders is None else [*map(str, folders)]
+    for each in distributions(path=path):
+        yield each.name, each.version, {str(file) for file in each.files or ()}
 
 
 def python_named(text: str | None) -> PythonFacts:

@@ -83,6 +83,7 @@ PLAIN: Final[Mapping[str, object]] = MappingProxyType({})
 
 UNDONE: Final[Mapping[str, str]] = {
     "initialize": "was not started",
+    "setup": "setup did not end",
     "load": "was not imported",
     "play": "did not end",
     "intends": "its predicates did not end",
@@ -144,6 +145,11 @@ class SubjectProcess:
             **loading,
         }
         self.child.initialize(import_timeout)
+        self._setting: ChildCall | None = None
+        if ref.setup is not None:
+            file = {"name": ref.setup.name, "file": str(_copied(ref.setup, location))}
+            asked = {**request, **file}
+            self._setting = self.child.start("setup", asked, import_timeout)
         self._loading = self.child.start("load", request, import_timeout)
 
     def __enter__(self) -> Self:
@@ -165,6 +171,8 @@ class SubjectProcess:
         """Wait until the subject is loaded; raises SideFault."""
         _wait([(self, self._loading)])
         try:
+            if self._setting is not None:
+                self.result(self._setting)
             reply = self.result(self._loading)
         except SideFault as fault:
             self._give_up(fault)
@@ -273,6 +281,8 @@ class SubjectProcess:
     def _fault_of(self, error: ChildError | None) -> SideFault:
         call = None if error is None else error.call
         world = None if call is None else call.label
+        if call is not None and call.method == "setup" and self.ref.setup is not None:
+            return self._fault_of_setup(self.ref.setup.name, error)
         match error:
             case ChildHungError(where=where) if call is not None:
                 text = f"{UNDONE[call.method]} within {call.limit:g} s{where}"
@@ -286,6 +296,17 @@ class SubjectProcess:
             case _:
                 why = "there is no answer" if error is None else error.why
                 return self._fault("harness", why, world)
+
+    def _fault_of_setup(self, name: str, error: ChildError | None) -> SideFault:
+        """Return what a setup did to the process, by whose fault there is no side."""
+        match error:
+            case ChildHungError(where=where, call=ChildCall(limit=limit)):
+                what = f"did not end within {limit:g} s{where}"
+            case ChildDiedError(status=status) if status >= 0:
+                what = f"ends the process (status {status})"
+            case _:
+                what = "ends the process, or takes the pipes by which it is played"
+        return self._fault("setup", f"its setup {name} {what}")
 
     def play(self, scenario: Scenario, world: int | None = None) -> SidePlayed:
         """Play one world; raises SideFault, in which it is called ``world``."""
@@ -363,6 +384,14 @@ def _command(ref: SubjectRef) -> Sequence[str]:
     if ref.environment is None:
         return python(SUBJECT_CHILD)
     return python(SUBJECT_CHILD, executable=ref.environment.python)
+
+
+def _copied(file: Path, location: SubjectLocation) -> Path:
+    """Return where a file stands that is run with a subject: in its copy, if there."""
+    if location.moved is not None and file.is_relative_to(location.moved[0]):
+        copy = location.moved[1] / file.relative_to(location.moved[0])
+        return copy if copy.is_file() else file
+    return file
 
 
 def _frameworks(

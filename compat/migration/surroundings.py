@@ -9,8 +9,10 @@ with langchain==1.4.*``, or ``agent.py, plain``.
 
 from __future__ import annotations
 
+import ast
+import os
 import platform
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,8 +20,9 @@ from typing import Final, TypeAlias
 
 from compat.environments.cache import SideEnvironment, kept
 from compat.environments.naming import packages_of
-from compat.environments.pythons import packages_in
+from compat.environments.pythons import packages_in, packages_with
 from compat.migration.refs import PYTHON, RefError, SubjectRef
+from refengine.testing.subject_worlds.source import python_source
 
 PLAIN: Final = "plain"
 ABSENT: Final = ""
@@ -82,6 +85,29 @@ def versions(old: SubjectRef, new: SubjectRef) -> Mapping[str, tuple[str, str]]:
     return {name: each for name, each in found.items() if each[0] != each[1]}
 
 
+def brought_by(ref: SubjectRef) -> Mapping[str, str]:
+    """Return the versions of the packages that a side's setup imports, by name."""
+    if ref.setup is None:
+        return {}
+    names = {f"{each.replace('.', '/')}" for each in _imports(ref.setup)}
+    files = {f"{name}{end}" for name in names for end in (".py", "/__init__.py")}
+    sites = None if ref.environment is None else ref.environment.sites
+    return {
+        name: at for name, at, has in packages_with(sites) if not files.isdisjoint(has)
+    }
+
+
+def _imports(file: Path) -> Iterator[str]:
+    """Yield the modules that a file imports, at any place."""
+    tree = python_source(file.read_bytes()).tree
+    for node in () if tree is None else ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+
+
 def _installed(environment: SideEnvironment | None) -> Mapping[str, str]:
     if environment is None:
         return {"Python": platform.python_version(), **packages_in()}
@@ -97,6 +123,12 @@ def _around(
     if asked.packages:
         made = stack.enter_context(kept(packages_of(asked.packages, asked.folder)))
         ref = replace(ref, environment=made)
+    if asked.setup is not None:
+        file = asked.folder / asked.setup
+        if not file.is_file():
+            raise RefError(f"{ref}: there is no setup {asked.setup} in {asked.folder}")
+        ref = replace(ref, setup=Path(os.path.realpath(file)))
+        with_them += f", with {asked.setup}"
     if one_code and not with_them:
         with_them = f", {PLAIN}"
     return replace(ref, text=f"{ref.text}{with_them}")

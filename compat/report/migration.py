@@ -14,6 +14,7 @@ from compat.verdicts.migration import (
     SIDES,
     DescribedDivergence,
     Exercise,
+    ExercisedSetup,
     GivenWorlds,
     JudgedCase,
     Migration,
@@ -287,6 +288,8 @@ def _exercise(side: str, ran: Exercise) -> Iterator[Text]:
         names = ", ".join(f"{name} {at}" for name, at in ran.frameworks.items())
         tried = f"; tried: {', '.join(ran.ways)}" if ran.ways else ""
         yield _indented(f"built with {names}{tried}")
+    if ran.setup is not None:
+        yield from _setup(ran.setup)
     for hook, times in ran.hooks.items():
         word = f"entered {counted(times, 'time')}" if times else "NEVER ENTERED"
         yield _indented(f"{hook}: {word}", "" if times else "bold yellow")
@@ -296,6 +299,17 @@ def _exercise(side: str, ran: Exercise) -> Iterator[Text]:
         yield _indented(f"and {len(ran.uncovered) - MANY} more", "yellow")
     if ran.printed:
         yield _indented(f"printed: {short(ran.printed[0])}")
+
+
+def _setup(found: ExercisedSetup) -> Iterator[Text]:
+    names = ", ".join(f"{name} {at}" for name, at in found.brought.items())
+    brought = f" brought {names};" if names else ""
+    if found.idle:
+        did = " no span, no patch: is it on?"
+    else:
+        seen = counted(found.changed, "patch")
+        did = f" {seen}, {counted(found.spans, 'span')}, none of which was sent"
+    yield _indented(f"{found.name}:{brought}{did}", "bold yellow" if found.idle else "")
 
 
 def _sharpness(found: Sharpness) -> str:

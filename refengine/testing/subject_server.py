@@ -4,6 +4,7 @@
 
 Calls and replies are those of ``refengine.testing.child``:
 
+    setup    {"name": "tracing.py", "file": …} and as load: runs a setup before that
     load     {"ref": {…}, "profile": "seed-001", "isolation": {"top": …}}
                                                        imports the subject
     play     {"world": "<scenario as JSON text>"}      plays it in a world
@@ -45,14 +46,17 @@ from refengine.testing.child import (
 )
 from refengine.testing.compare_probes import Comparisons
 from refengine.testing.isolation.isolated import Isolation
+from refengine.testing.isolation.setups import SideSetup
 from refengine.testing.loading import (
     Fault,
     LoadedSubject,
+    Own,
     Reference,
     came_through,
     error_line,
     load,
     own_files,
+    ready_to_load,
 )
 from refengine.testing.machine import limit_memory
 from refengine.testing.person import EndlessQuestionsError
@@ -106,6 +110,8 @@ class SubjectServer:
         self._isolation: Isolation | None = None
         self._brought: frozenset[str] = frozenset()
         self._named: set[str] = set()
+        self._own: Own | None = None
+        self._observed: SideSetup | None = None
 
     @property
     def functions(self) -> Mapping[str, Function]:
@@ -113,6 +119,7 @@ class SubjectServer:
         return {
             name: self._guarded(function)
             for name, function in (
+                ("setup", self._setup),
                 ("load", self._load),
                 ("play", self._played_apart),
                 ("intends", self._intends),
@@ -144,6 +151,21 @@ class SubjectServer:
             raise Fault("harness", "there is no subject before 'load'")
         return self._loaded
 
+    def _setup(self, request: Params) -> Reply:
+        """Run a setup where its subject will be imported."""
+        ref = Reference(**request["ref"])
+        self._observed = setup = SideSetup(request["name"], request["file"])
+        self._isolate(request, ref)
+        self._own = ready_to_load(ref, self._branches, setup.file)
+        if self._isolation is not None:
+            self._isolation.doors.own = self._own
+        setup.run()
+        return {}
+
+    def _isolate(self, request: Params, ref: Reference) -> None:
+        if "isolation" in request and self._isolation is None:
+            self._isolation = Isolation.begin(request["isolation"], ref.folder)
+
     def _load(self, request: Params) -> Reply:
         self._profile = profile(request["profile"])
         if request.get("compares"):
@@ -155,9 +177,8 @@ class SubjectServer:
             limit_memory(FURTHER)
         ref = Reference(**request["ref"])
         self._brought = frozenset(BROUGHT.intersection(sys.modules))
-        if "isolation" in request:
-            self._isolation = Isolation.begin(request["isolation"], ref.folder)
-        self._loaded = load(ref, self._branches)
+        self._isolate(request, ref)
+        self._loaded = load(ref, self._branches, self._own)
         if self._isolation is not None:
             self._isolation.ready(self._loaded.own)
         # What is loaded stays; each play's rubbish is collected without it.
@@ -254,7 +275,9 @@ class SubjectServer:
         if len(arms) > self._arms:
             seen["arms"] = [asdict(arm) for arm in arms[self._arms :]]
             self._arms = len(arms)
-        return {**seen, **self._compared(), **self._new_files(), **self._frameworks()}
+        observed = {} if self._observed is None else self._observed.reply
+        new = {**self._compared(), **self._new_files(), **self._frameworks()}
+        return {**seen, **new, **observed}
 
     def _compared(self) -> Reply:
         """Return the sites of comparisons that are new, and what was compared."""
