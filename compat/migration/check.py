@@ -162,6 +162,8 @@ def corpus_of(
     words = how.given.words(words, *([GIVEN_TEXTS_OF_GRAPHS] if graphs else []))
     if graphs is not None:
         graphs = how.given.options(graphs)
+        same = all(each.same_code for each in refs)
+        graphs = replace(graphs, limits=same)
     spoken = Spoken.of(sources.values(), outside)
     given = how.given.worlds(words, how.seed, graphs=graphs is not None)
     own = OwnWorlds(tuple(given), how.given.declared)

@@ -164,6 +164,8 @@ class SubjectRef:
     """What its process runs with, if not with what the harness does."""
     setup: Path | None = None
     """A file that its process runs before it imports the subject."""
+    same_code: bool = False
+    """Whether the other side is the same code, so that a graph's nodes are compared."""
 
     def __str__(self) -> str:
         return self.text

@@ -142,6 +142,7 @@ class SubjectProcess:
             "ref": _reference(ref, location),
             "profile": profile,
             "isolation": {**reach.request, "top": str(location.isolation)},
+            "nodes": ref.same_code,
             **loading,
         }
         self.child.initialize(import_timeout)

@@ -131,7 +131,7 @@ def _around(
         with_them += f", with {asked.setup}"
     if one_code and not with_them:
         with_them = f", {PLAIN}"
-    return replace(ref, text=f"{ref.text}{with_them}")
+    return replace(ref, text=f"{ref.text}{with_them}", same_code=one_code)
 
 
 def _refuse_equal(old: SubjectRef, new: SubjectRef, asked: AskedSides) -> None:

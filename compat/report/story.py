@@ -102,6 +102,8 @@ def _run(run: RunSpec) -> str:
     parts = [how]
     if run.continues:
         parts.append("a later turn of the thread")
+    if run.steps is not None:
+        parts.append(f"at most {run.steps} steps")
     if run.options:
         parts.append(f"options {run.options}")
     if run.checkpoint is not None:

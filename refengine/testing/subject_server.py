@@ -13,7 +13,8 @@ Calls and replies are those of ``refengine.testing.child``:
 A call of ``load`` may have ``change``, the file and number of a small change that is
 made, and ``steps``: then replies to ``play`` have the ``lines`` that were reached and
 how many ``steps`` that took, of which there are that many at most, if it is not null.
-With ``compares`` they have the ``sites`` of comparisons that are new, and what was
+With ``nodes`` graphs say through
+which they went. With ``compares`` they have the ``sites`` of comparisons that are new, and what was
 ``compared`` there. A call of ``play`` may have ``ways`` of running a graph, and
 ``wire``: the base URL of a scripted server that the graph's model asks. Faults are
 errors whose ``data`` has their ``kind`` (verdicts, Migration).
@@ -112,6 +113,7 @@ class SubjectServer:
         self._named: set[str] = set()
         self._own: Own | None = None
         self._observed: SideSetup | None = None
+        self._tells_nodes = False
 
     @property
     def functions(self) -> Mapping[str, Function]:
@@ -175,6 +177,7 @@ class SubjectServer:
         if "change" in request:
             self._branches.change = tuple(request["change"])
             limit_memory(FURTHER)
+        self._tells_nodes = bool(request.get("nodes"))
         ref = Reference(**request["ref"])
         self._brought = frozenset(BROUGHT.intersection(sys.modules))
         self._isolate(request, ref)
@@ -197,6 +200,7 @@ class SubjectServer:
         def subject(world: World) -> object:
             if self._isolation is not None:
                 self._isolation.enters(world.recorder)
+            world.tells_nodes = self._tells_nodes
             try:
                 return loaded.subject(world)
             except BaseException as error:
