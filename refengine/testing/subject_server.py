@@ -13,11 +13,11 @@ Calls and replies are those of ``refengine.testing.child``:
 A call of ``load`` may have ``change``, the file and number of a small change that is
 made, and ``steps``: then replies to ``play`` have the ``lines`` that were reached and
 how many ``steps`` that took, of which there are that many at most, if it is not null.
-With ``nodes`` graphs say through
-which they went. With ``compares`` they have the ``sites`` of comparisons that are new, and what was
-``compared`` there. A call of ``play`` may have ``ways`` of running a graph, and
-``wire``: the base URL of a scripted server that the graph's model asks. Faults are
-errors whose ``data`` has their ``kind`` (verdicts, Migration).
+With ``nodes`` runs of graphs say through which they went. With ``compares`` replies
+have the ``sites`` of comparisons that are new, and what was ``compared`` there. A call
+of ``play`` may have ``ways`` of running a graph, and ``wire``: the base URL of a
+scripted server that the graph's model asks. Faults are errors whose ``data`` has their
+``kind`` (verdicts, Migration).
 """
 
 from __future__ import annotations

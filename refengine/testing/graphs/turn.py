@@ -24,7 +24,6 @@ from pydantic import BaseModel
 
 from refengine.messages import Json
 from refengine.testing.graphs.bridge import bridge_of
-
 from refengine.testing.graphs.messages import calls_of, marks, role_of, said, text_of
 from refengine.testing.graphs.nodes import GraphWatch
 from refengine.testing.graphs.tools import OWN
