@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import Final
 
 from compat.environments.cache import SideEnvironment
+from refengine.testing.owned import folder_prefix
 
 
 class RefError(ValueError):
@@ -233,7 +234,7 @@ def located(ref: SubjectRef) -> Generator[SubjectLocation, None, None]:
         folder = ref.cwd if ref.file is None else ref.file.parent
         yield SubjectLocation(ref.cwd, folder, ref.file)
         return
-    top = Path(os.path.realpath(tempfile.mkdtemp(prefix="refengine-")))
+    top = Path(os.path.realpath(tempfile.mkdtemp(prefix=folder_prefix())))
     try:
         yield _copied(ref, ref.revision, top)
     finally:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import warnings
 import weakref
 from collections import deque
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
@@ -33,6 +34,7 @@ from compat.migration.wire import Wire
 from compat.pipes import Printed
 from compat.process import (
     SILENT,
+    BadFrameError,
     ChildCall,
     ChildDiedError,
     ChildError,
@@ -132,7 +134,7 @@ class SubjectProcess:
                 locate=partial(line_in, folder=location.folder),
                 frameworks=_frameworks(location, ref.environment),
             )
-            stack.callback(self.child.end)
+            stack.callback(_end, self.child, ref)
             # Not only by close: an interrupted parent ends it on its way out.
             self._ending = weakref.finalize(
                 self, _end_own, stack.pop_all(), os.getpid()
@@ -241,7 +243,7 @@ class SubjectProcess:
         except CallError as error:
             kind = str(error.data.get("kind", "harness"))
             fault = self._fault(kind, error.message, call.label)
-            if kind == "fork":  # after which it has ended
+            if kind in {"fork", "damage"}:  # after which it has ended, or is of no use
                 self._give_up(fault)
             raise fault from error
         return reply
@@ -276,14 +278,13 @@ class SubjectProcess:
     def _ended(self) -> SideFault:
         """Return why it cannot be played any more, always the same."""
         if self._over is None:
-            self._over = self._fault_of(self.child.over)
+            error = self.child.over
+            self._over = self._fault_of_setup(error) or self._fault_of(error)
         return self._over
 
     def _fault_of(self, error: ChildError | None) -> SideFault:
         call = None if error is None else error.call
         world = None if call is None else call.label
-        if call is not None and call.method == "setup" and self.ref.setup is not None:
-            return self._fault_of_setup(self.ref.setup.name, error)
         match error:
             case ChildHungError(where=where) if call is not None:
                 text = f"{UNDONE[call.method]} within {call.limit:g} s{where}"
@@ -294,12 +295,21 @@ class SubjectProcess:
             case ChildDiedError(status=status):
                 text = f"ended with exit status {status}"
                 return self._fault("ended", text, world)
+            case BadFrameError(frame=frame) if b'"kind": "fork"' in frame:
+                return self._fault("fork", "it forks its process", world)
+            case BadFrameError(frame=frame):
+                shown = frame[:60].decode(errors="replace")
+                text = f"wrote {shown!r} into the harness's own pipe"
+                return self._fault("frame", text, world)
             case _:
                 why = "there is no answer" if error is None else error.why
                 return self._fault("harness", why, world)
 
-    def _fault_of_setup(self, name: str, error: ChildError | None) -> SideFault:
-        """Return what a setup did to the process, by whose fault there is no side."""
+    def _fault_of_setup(self, error: ChildError | None) -> SideFault | None:
+        """Return what a setup did to the process, if that ended while it ran."""
+        call, setup = None if error is None else error.call, self.ref.setup
+        if setup is None or call is None or call.method != "setup":
+            return None
         match error:
             case ChildHungError(where=where, call=ChildCall(limit=limit)):
                 what = f"did not end within {limit:g} s{where}"
@@ -307,7 +317,7 @@ class SubjectProcess:
                 what = f"ends the process (status {status})"
             case _:
                 what = "ends the process, or takes the pipes by which it is played"
-        return self._fault("setup", f"its setup {name} {what}")
+        return self._fault("setup", f"its setup {setup.name} {what}")
 
     def play(self, scenario: Scenario, world: int | None = None) -> SidePlayed:
         """Play one world; raises SideFault, in which it is called ``world``."""
@@ -495,6 +505,17 @@ def prepare(ref: SubjectRef, seeds: Iterable[int], reach: Reach = NO_REACH) -> N
         for seed in seeds if frameworks else ():
             env = environment(seed, reach.env, ref.environment)
             WARM.expect(_command(ref), env, frameworks)
+
+
+class LeftBehindWarning(UserWarning):
+    """Processes that a subject has started, and that nobody here can end."""
+
+
+def _end(child: ChildProcess, ref: SubjectRef) -> None:
+    child.end()
+    if child.left:
+        text = f"{ref}: started processes that could not be ended: {child.left}"
+        warnings.warn(text, LeftBehindWarning, stacklevel=2)
 
 
 def _end_own(stack: ExitStack, owner: int) -> None:
