@@ -28,8 +28,10 @@ PAGES = [
     "docs/first-migration.md",
     "docs/new-door.md",
     "docs/new-driver.md",
+    "docs/observers.md",
     "docs/own-store.md",
     "docs/own-worlds.md",
+    "docs/upgrading.md",
     "docs/why-order.md",
 ]
 

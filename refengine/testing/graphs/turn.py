@@ -212,11 +212,13 @@ class GraphTurn:
     def _nodes(self, *, failed: bool) -> dict[str, Json]:
         """Return the steps of the run, and the least limit with which it ends so.
 
-        A run takes a step more than it has, in which there is nothing left to do.
+        A run takes a step more than it has, in which there is nothing left to do. Of
+        the nodes beside one that failed it is luck which of them had begun.
         """
         steps: list[Json] = [list[Json](each) for each in self._watch.steps]
-        limit = {} if failed else {"smallest_recursion_limit": len(steps) + 1}
-        return {"steps": steps, **limit}
+        if failed:
+            return {"steps": steps[:-1]}
+        return {"steps": steps, "smallest_recursion_limit": len(steps) + 1}
 
 
 def _error_entry(error: Exception) -> dict[str, Json]:
