@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from compat.cli.init import engine_files
+from compat.environments.cache import MOVED_BY
 from tests.pages import BLOCK, ROOT, played, shows, steady
 from tests.test_docs import PAGES as RUN
 
@@ -66,7 +67,10 @@ UNSHOWN = {
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_shows_what_its_commands_print(page: str, tmp_path) -> None:
+def test_a_page_shows_what_its_commands_print(
+    page: str, tmp_path, tmp_path_factory, monkeypatch
+) -> None:
+    monkeypatch.setenv(MOVED_BY, str(tmp_path_factory.getbasetemp() / "environments"))
     text = (ROOT / page).read_text("utf-8")
 
     assert steady(played(text, tmp_path)) == steady(text)

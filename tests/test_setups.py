@@ -110,10 +110,11 @@ def test_what_a_setup_changes_is_a_divergence_under_its_name(agent: Path) -> Non
 
 def test_what_a_setup_does_itself_is_no_effect_of_the_side(agent: Path) -> None:
     """Neither what it prints and logs, nor the connection that it is refused."""
-    done = checked(agent, WATCHES)
+    done = checked(agent, WATCHES, "--sharpness-plays", "20")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert "HOLDS  identical" in done.stdout
+    assert "small changes of NEW" in done.stdout
 
 
 def test_spans_are_counted_and_sent_nowhere(agent: Path) -> None:

@@ -89,12 +89,11 @@ def brought_by(ref: SubjectRef) -> Mapping[str, str]:
     """Return the versions of the packages that a side's setup imports, by name."""
     if ref.setup is None:
         return {}
-    names = {f"{each.replace('.', '/')}" for each in _imports(ref.setup)}
+    names = {each.replace(".", "/") for each in _imports(ref.setup)}
     files = {f"{name}{end}" for name in names for end in (".py", "/__init__.py")}
     sites = None if ref.environment is None else ref.environment.sites
-    return {
-        name: at for name, at, has in packages_with(sites) if not files.isdisjoint(has)
-    }
+    found = sorted(packages_with(sites), key=lambda each: each[0])
+    return {name: at for name, at, has in found if not files.isdisjoint(has)}
 
 
 def _imports(file: Path) -> Iterator[str]:

@@ -152,12 +152,11 @@ def ready_to_load(ref: Reference, branches: Branches, setup: str | None = None) 
     return own
 
 
-def load(ref: Reference, branches: Branches, ready: Own | None = None) -> LoadedSubject:
-    """Import a subject; raises Fault, or SystemExit and the like as they come.
+def load(ref: Reference, branches: Branches, own: Own) -> LoadedSubject:
+    """Import a subject that was made ready for.
 
-    ``ready`` is what is its own, where that was made ready before.
+    Raises Fault, or SystemExit and the like as they come.
     """
-    own = ready_to_load(ref, branches) if ready is None else ready
     module = _imported(ref, own, branches)
     return LoadedSubject(_named(module, ref), module, own)
 

@@ -171,20 +171,17 @@ class SubjectServer:
 
     def _setup(self, request: Params) -> Reply:
         """Run a setup where its subject will be imported."""
-        ref = Reference(**request["ref"])
         self._observed = setup = SideSetup(request["name"], request["file"])
-        self._isolate(request, ref)
-        self._own = ready_to_load(ref, self._branches, setup.file)
+        own = self._begin(request, setup.file)
         if self._isolation is not None:
-            self._isolation.doors.own = self._own
+            self._isolation.doors.own = own
         setup.run()
         return {}
 
-    def _isolate(self, request: Params, ref: Reference) -> None:
-        if "isolation" in request and self._isolation is None:
-            self._isolation = Isolation.begin(request["isolation"], ref.folder)
-
-    def _load(self, request: Params) -> Reply:
+    def _begin(self, request: Params, setup: str | None = None) -> Own:
+        """Make ready to import a subject, once; a setup is run behind that."""
+        if self._own is not None:
+            return self._own
         self._profile = profile(request["profile"])
         if request.get("compares"):
             self._branches.comparisons = Comparisons()
@@ -196,8 +193,14 @@ class SubjectServer:
         self._tells_nodes = bool(request.get("nodes"))
         ref = Reference(**request["ref"])
         self._brought = frozenset(BROUGHT.intersection(sys.modules))
-        self._isolate(request, ref)
-        self._loaded = load(ref, self._branches, self._own)
+        if "isolation" in request:
+            self._isolation = Isolation.begin(request["isolation"], ref.folder)
+        self._own = ready_to_load(ref, self._branches, setup)
+        return self._own
+
+    def _load(self, request: Params) -> Reply:
+        own = self._begin(request)
+        self._loaded = load(Reference(**request["ref"]), self._branches, own)
         if self._isolation is not None:
             self._isolation.ready(self._loaded.own)
             self._whole = Wholeness.now()
