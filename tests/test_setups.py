@@ -1,5 +1,6 @@
 """A file that a side's process runs before it imports the side, as production does."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -99,13 +100,15 @@ def side(folder: Path, setup: str, **how: float) -> SubjectProcess:
 
 
 def test_what_a_setup_changes_is_a_divergence_under_its_name(agent: Path) -> None:
-    done = checked(agent, PATCHES)
+    done = checked(agent, PATCHES, "--json", "report.json")
 
     assert (done.returncode, done.stderr) == (1, "")
     assert "INSTRUCTION" in done.stdout
     assert "old  agent.py, plain" in done.stdout
     assert "new  agent.py, with tracing.py" in done.stdout
     assert "tracing.py: 1 patch, 0 spans" in done.stdout
+    header = json.loads((agent / "report.json").read_text("utf-8"))["header"]
+    assert header["setups"]["new"]["changed"] == 1
 
 
 def test_what_a_setup_does_itself_is_no_effect_of_the_side(agent: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
@@ -494,8 +494,11 @@ def _header(how: CheckOptions, *verdicts: Migration) -> dict[str, object]:
     given = [file for each in verdicts for file in each.given]
     frameworks = {k: v for each in verdicts for k, v in each.frameworks.items()}
     versions = {k: [*v] for each in verdicts for k, v in each.versions.items()}
+    sides = (pair for each in verdicts for pair in each.exercise.items())
+    setups = {side: asdict(each.setup) for side, each in sides if each.setup}
     return {
         **({"versions": versions} if versions else {}),
+        **({"setups": setups} if setups else {}),
         **({"frameworks": frameworks} if frameworks else {}),
         **({"given": given_json(given)} if given else {}),
         "refengine": version("refengine"),

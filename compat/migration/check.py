@@ -187,8 +187,8 @@ def check_all(
     With what they ``said``, a search goes on where one holds.
     """
     if old.language != PYTHON:
-        found = check_remote(old, news, corpus, how, explain=explain)
-        return {name: Checked(*each) for name, each in found.items()}
+        remote = check_remote(old, news, corpus, how, explain=explain)
+        return {name: Checked(*each) for name, each in remote.items()}
     runner = SubjectRunner(old, "old", how)
     judge = MigrationJudge(runner, corpus, anew, how.progress, beside)
     try:
@@ -197,15 +197,16 @@ def check_all(
             for name, (ref, terms) in news.items()
         }
         return {
-            name: replace(
-                each,
-                verdict=replace(each.verdict, versions=versions(old, news[name][0])),
-            )
+            name: replace(each, verdict=_versioned(each.verdict, old, news[name][0]))
             for name, each in found.items()
         }
     finally:
         judge.close()
         runner.close()
+
+
+def _versioned(verdict: Migration, old: SubjectRef, new: SubjectRef) -> Migration:
+    return replace(verdict, versions=versions(old, new))
 
 
 def _judged(

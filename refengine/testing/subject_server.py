@@ -299,7 +299,7 @@ class SubjectServer:
         if len(arms) > self._arms:
             seen["arms"] = [asdict(arm) for arm in arms[self._arms :]]
             self._arms = len(arms)
-        observed = {} if self._observed is None else self._observed.reply
+        observed: Reply = {} if self._observed is None else self._observed.reply
         new = {**self._compared(), **self._new_files(), **self._frameworks()}
         return {**seen, **new, **observed}
 
