@@ -209,8 +209,10 @@ class Migration:
     ``holds`` is the strongest relation that holds over the ordinary worlds, None if not
     even the weakest does. ``world`` is the smallest one found that shows the divergence
     of the largest of the ``groups``. ``outside`` are worlds in which OLD itself cannot
-    work, by the reason. ``ordinary`` and ``apart`` count the worlds that could be
-    compared, None if none was. ``unused`` are volatile fields that differ nowhere.
+    work, by the reason, and ``unsteady`` counts those in which a side differs from
+    itself, though others show a divergence. ``ordinary`` and ``apart`` count the worlds
+    that could be compared, None if none was. ``unused`` are volatile fields that differ
+    nowhere.
     ``versions`` are those of packages, and Python's, that the sides have otherwise: ""
     is that of one that a side does not have.
     """
@@ -224,6 +226,7 @@ class Migration:
     diverging: int = 0
     exercise: Mapping[Side, Exercise] = field(default_factory=dict[Side, Exercise])
     noise: Sequence[Noise] = ()
+    unsteady: int = 0
     broken: Sequence[Broken] = ()
     allowed: Sequence[Allowed] = ()
     unused: Sequence[str] = ()
