@@ -218,3 +218,37 @@ def test_content_of_files_decides_which_environment_it_is(tmp_path: Path) -> Non
     assert packages_of(["b", "a", "all.txt"], tmp_path).content == before
     (tmp_path / "more.txt").write_text("greeting==1.1\n", "utf-8")
     assert packages_of(["all.txt", "a", "b"], tmp_path).content != before
+
+
+def test_first_release_that_changes_a_behaviour_is_found(tmp_path: Path) -> None:
+    """Of 1.0, 1.1 and 2.0 it is the last, which is told with the smallest world."""
+    ends = ("--from", "1", "--to", "2")
+    line = ("agent.py", "--package", "greeting", *ends, "--examples", "1")
+
+    done = refengine("migrate", "bisect", *line, at=tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1.1: identical\n" in done.stdout
+    assert "first bad: 2.0, after 1.1\n" in done.stdout
+    assert "INSTRUCTION  the model is given another instruction" in done.stdout
+
+
+def test_releases_between_which_nothing_changed_are_told(tmp_path: Path) -> None:
+    ends = ("--from", "1.0", "--to", "1.1")
+    line = ("agent.py", "--package", "greeting", *ends, "--examples", "1")
+
+    done = refengine("migrate", "bisect", *line, at=tmp_path)
+
+    assert done.returncode == 4
+    assert "nothing is worse in 1.1 than in 1.0" in done.stderr
+
+
+def test_package_without_releases_is_refused(tmp_path: Path) -> None:
+    ends = ("--from", "1.0", "--to", "1.1")
+
+    done = refengine(
+        "migrate", "bisect", "agent.py", "--package", "nobody", *ends, at=tmp_path
+    )
+
+    assert done.returncode == 2
+    assert "nobody: no releases are known: ERROR: No matching" in done.stderr

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from compat.cli.command import argument, flag, group, option, refuse, refusing
+from compat.cli.migrate_bisect import bisect
 from compat.cli.migrate_programs import (
     ProgramOptions,
     of_programs,
@@ -52,6 +53,7 @@ CHECK: Final = "migrate check"
 F = TypeVar("F", bound=Callable[..., int])
 
 app = group("Check that migrated middleware still does the same.")
+app.add_command(bisect)
 
 
 def reaching(check: F) -> F:
