@@ -81,15 +81,18 @@ sys.meta_path.remove(Ours)
 which stays as it is."""
 
 
-def python(main: str, *packages: str) -> Sequence[str]:
+def python(
+    main: str, *packages: str, executable: str | Path = sys.executable
+) -> Sequence[str]:
     """Return the command of a child in Python: the ``main`` of a module of ours.
 
     Its package and these are imported first, so that no package of the user's, whose
-    name one of them may have, too, stands in its place.
+    name one of them may have, too, stands in its place. The rest is what the
+    ``executable`` has.
     """
     root = str(Path(refengine.__file__).parent.parent)
     names = dict.fromkeys(("refengine", *packages, main.partition(".")[0], main))
-    return [sys.executable, "-P", "-c", f"{_START}{CALL}", root, *names]
+    return [str(executable), "-P", "-c", f"{_START}{CALL}", root, *names]
 
 
 @dataclass(slots=True)

@@ -32,6 +32,7 @@ FLOORS = (
         "compat.dialects",
         "compat.drivers",
         "compat.engines",
+        "compat.environments",
         "compat.wire",
         "compat.models",
     ),
@@ -64,7 +65,7 @@ LAZY = {
 }
 
 # What comes with every installation, and the modules that need an extra on top.
-RUNTIME = {"click", "pydantic", "pydantic_core", "rich"}
+RUNTIME = {"click", "packaging", "pydantic", "pydantic_core", "rich"}
 GRAPHS = {"langchain", "langchain_core", "langgraph"}
 PYDANTIC_AI = {"pydantic_ai", "pydantic_graph"}
 WIRE = {"httpx2", "starlette", "uvicorn", "vcr", "yaml"}

@@ -33,7 +33,7 @@ def test_misspelt_command_is_answered_with_a_suggestion() -> None:
     assert done.stderr == (
         "refengine: no command 'obsreve' (did you mean 'observe'?);"
         " there are baseline, bench, cassette, checkpoint, clause, conform, corpus,"
-        " driver, failure, init, migrate, mutant, observe, profile,"
+        " driver, env, failure, init, migrate, mutant, observe, profile,"
         " timeline\n"
     )
 

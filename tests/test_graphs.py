@@ -523,3 +523,28 @@ def test_arguments_that_end_a_run_are_refused_by_the_framework(answers, refused)
 
     assert (played.refused is not None) == refused
     assert not [*played.trace.of("tool_start")]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nodes_of_a_run_are_told_where_that_is_asked_for(way: Way) -> None:
+    """With the smallest recursion limit that suffices, which one less does not."""
+
+    @before_model
+    def brief(state: Any, runtime: Any) -> None:
+        return None
+
+    def told(world: World) -> Any:
+        world.tells_nodes = True
+        return newer(world, brief)
+
+    limited = [hi(steps=steps) for steps in (6, 5)]
+    played = play(scenario(CALLS * 3, hi(), *limited, way=way), told)
+
+    whole, fits, failed = data_of(played.trace, "run_end")
+    steps = [["brief.before_model"], ["model"], ["tools", "tools"]]
+    nodes = {"steps": [*steps, *steps[:2]], "smallest_recursion_limit": 6}
+    assert whole["nodes"] == fits["nodes"] == nodes
+    assert (fits["status"], failed["status"]) == ("completed", "error")
+    assert "smallest_recursion_limit" not in failed["nodes"]
+    silent = play(scenario(CALLS, way=way), lambda world: newer(world, brief))
+    assert "nodes" not in data_of(silent.trace, "run_end")[0]

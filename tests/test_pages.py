@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from compat.cli.init import engine_files
+from compat.environments.cache import MOVED_BY
 from tests.pages import BLOCK, ROOT, played, shows, steady
 from tests.test_docs import PAGES as RUN
 
@@ -28,8 +29,10 @@ PAGES = [
     "docs/first-migration.md",
     "docs/new-door.md",
     "docs/new-driver.md",
+    "docs/observers.md",
     "docs/own-store.md",
     "docs/own-worlds.md",
+    "docs/upgrading.md",
     "docs/why-order.md",
 ]
 
@@ -58,13 +61,17 @@ UNSHOWN = {
     "docs/sketches.md": "1 sh",  # test_typescript_dialects.py
     "docs/state.md": "2 sh, 4 text",  # test_approval_example.py
     "docs/timeline.md": "2 sh, 4 text",  # test_timeline.py
+    "docs/upgrading.md": "1 sh",  # the first of those that follow
     "docs/vendor-traffic.md": "2 sh",  # test_models_derived.py
 }
 """How many blocks of a kind are not run here, and who runs them, or why nobody does."""
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_shows_what_its_commands_print(page: str, tmp_path) -> None:
+def test_a_page_shows_what_its_commands_print(
+    page: str, tmp_path, tmp_path_factory, monkeypatch
+) -> None:
+    monkeypatch.setenv(MOVED_BY, str(tmp_path_factory.getbasetemp() / "environments"))
     text = (ROOT / page).read_text("utf-8")
 
     assert steady(played(text, tmp_path)) == steady(text)

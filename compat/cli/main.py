@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "conform": ("compat.cli.conform", "judge whether engines keep the contract"),
     "corpus": ("compat.cli.corpus", "keep more sessions than one run plays"),
     "driver": ("compat.cli.driver", "try a program that plays engines"),
+    "env": ("compat.cli.env", "list and remove the environments of sides"),
     "failure": ("compat.cli.failure", "list failures, and play one again"),
     "init": ("compat.cli.init", "write a migration or a door to start from"),
     "migrate": ("compat.cli.migrate", "check that a migration changed nothing"),

@@ -6,7 +6,7 @@ import platform
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
@@ -20,6 +20,7 @@ from compat.cli.command import (
     refuse,
     refusing,
 )
+from compat.cli.migrate_bisect import bisect
 from compat.cli.migrate_files import ReportFiles, writing
 from compat.cli.migrate_programs import (
     ProgramOptions,
@@ -27,6 +28,7 @@ from compat.cli.migrate_programs import (
     spoken_json,
     spoken_lines,
 )
+from compat.cli.migrate_sides import SideOptions, of_sides
 from compat.cli.on import ON, spread_on
 from compat.cli.values import OUTPUT_FOLDER, PATH, Kind, at_least, one_of
 from compat.migration.options import (
@@ -55,12 +57,14 @@ if TYPE_CHECKING:
     from compat.migration.check import Checked
     from compat.migration.given import GivenData
     from compat.migration.subject_runner import CheckOptions
+    from compat.migration.surroundings import AskedSides
     from compat.verdicts.migration import JudgedCase, Migration
 
 CHECK: Final = "migrate check"
 F = TypeVar("F", bound=Callable[..., int])
 
 app = group("Check that migrated middleware still does the same.")
+app.add_command(bisect)
 
 
 def reaching(check: F) -> F:
@@ -183,6 +187,7 @@ def reaching(check: F) -> F:
 @flag("--wire", about="have graphs ask a server on loopback through ChatOpenAI")
 @writing
 @reaching
+@of_sides
 @of_programs
 def check(  # noqa: PLR0913  # the options of the command
     *,
@@ -210,6 +215,7 @@ def check(  # noqa: PLR0913  # the options of the command
     wire: bool,
     files: ReportFiles,
     reach: Reach,
+    around: SideOptions,
     programs: ProgramOptions,
 ) -> int:
     """Play OLD and NEW in the same worlds and tell whether NEW does the same.
@@ -231,20 +237,28 @@ def check(  # noqa: PLR0913  # the options of the command
         name = named_profile(profile).name
         if require is not None:
             known(require, RELATIONS, "relation")
+    if reproducer is not None and around:
+        refuse(
+            CHECK, "--reproducer plays both sides in one process, with what that has"
+        )
     if wire and reproducer is not None:
         refuse(CHECK, "--reproducer plays in process, so not with --wire")
+    with refusing(CHECK, *around.mistakes()):
+        asked = around.asked(settings)
     sides = [*([] if old is None else [old]), *subjects]
+    if len(sides) == 1 and any(asked):
+        sides *= 2  # one piece of code, with other things around it
     engines = (old_engine, new_engine)
     others = (
         *(sides, every, tools, wire, reproducer, reports, min_sharpness),
         *engines,
     )
-    if programs and (wrong := programs.wrong(any(others))):
+    if programs and (wrong := programs.wrong(any((*others, *asked)))):
         refuse(CHECK, wrong)
     if every is None:
         wrong = _wrong_pair(sides, on, reports=reports, programs=bool(programs))
     else:
-        pairs = sides, settings, reproducer, require, worlds, tools, *engines
+        pairs = sides, settings, reproducer, require, worlds, tools, *engines, around
         wrong = _wrong_folder(on, wire=wire, pairs=any(pairs))
     if wrong:
         refuse(CHECK, wrong)
@@ -274,7 +288,7 @@ def check(  # noqa: PLR0913  # the options of the command
     with refusing(CHECK, *mistakes()), playing as how:
         if every is not None:
             return _folder(every, how, files, on, reports=reports, verbose=verbose)
-        pair = sides, engines, how, require, settings, files, reproducer
+        pair = sides, engines, asked, how, require, settings, files, reproducer
         return _pair(*pair, verbose=verbose)
 
 
@@ -322,6 +336,7 @@ def _plays(given: int | None, least: float, *, wire: bool, several: bool) -> int
 def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     sides: list[str],
     engines: tuple[str | None, str | None],
+    asked: AskedSides,
     how: CheckOptions,
     require: str | None,
     settings: Path | None,
@@ -335,6 +350,7 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     from compat.migration.folder import engines_of, terms_of
     from compat.migration.refs import PYTHON, parse_ref
     from compat.migration.reproducer import check_folder
+    from compat.migration.surroundings import surrounded
     from compat.report.migration import lines
     from compat.report.terminal import console
     from compat.wire.scrubbing.scrubber import output_scrubber
@@ -349,7 +365,7 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     refuse_unfit((old, new), how)
     if reproducer is not None:
         check_folder(reproducer)
-    with _progress(how) as shown:
+    with surrounded(old, [new], asked) as (old, [new]), _progress(how) as shown:
         found = checking.check(old, new, terms, shown)
     code = checking.code_of(found.verdict)
     # The verdict first: what becomes of files is no part of it.
@@ -513,7 +529,12 @@ def _header(how: CheckOptions, *verdicts: Migration) -> dict[str, object]:
 
     given = [file for each in verdicts for file in each.given]
     frameworks = {k: v for each in verdicts for k, v in each.frameworks.items()}
+    versions = {k: [*v] for each in verdicts for k, v in each.versions.items()}
+    sides = (pair for each in verdicts for pair in each.exercise.items())
+    setups = {side: asdict(each.setup) for side, each in sides if each.setup}
     return {
+        **({"versions": versions} if versions else {}),
+        **({"setups": setups} if setups else {}),
         **({"frameworks": frameworks} if frameworks else {}),
         **({"given": given_json(given)} if given else {}),
         "refengine": version("refengine"),

@@ -29,6 +29,7 @@ from compat.migration.subject_runner import (
     anew,
     beside,
 )
+from compat.migration.surroundings import versions
 from compat.migration.unnoticed import further, plays_before, sharpened
 from compat.migration.wire import serving
 from compat.migration.words import Vocabulary, all_sources, vocabulary
@@ -165,6 +166,8 @@ def corpus_of(
     words = how.given.words(words, *([GIVEN_TEXTS_OF_GRAPHS] if graphs else []))
     if graphs is not None:
         graphs = how.given.options(graphs)
+        same = all(each.same_code for each in refs)
+        graphs = replace(graphs, limits=same)
     spoken = Spoken.of(sources.values(), outside)
     given = how.given.worlds(words, how.seed, graphs=graphs is not None)
     own = OwnWorlds(tuple(given), how.given.declared)
@@ -188,18 +191,26 @@ def check_all(
     With what they ``said``, a search goes on where one holds.
     """
     if old.language != PYTHON:
-        found = check_remote(old, news, corpus, how, explain=explain)
-        return {name: Checked(*each) for name, each in found.items()}
+        remote = check_remote(old, news, corpus, how, explain=explain)
+        return {name: Checked(*each) for name, each in remote.items()}
     runner = SubjectRunner(old, "old", how)
     judge = MigrationJudge(runner, corpus, anew, how.progress, beside)
     try:
-        return {
+        found = {
             name: _judged(judge, ref, terms, how, said, explain=explain)
             for name, (ref, terms) in news.items()
+        }
+        return {
+            name: replace(each, verdict=_versioned(each.verdict, old, news[name][0]))
+            for name, each in found.items()
         }
     finally:
         judge.close()
         runner.close()
+
+
+def _versioned(verdict: Migration, old: SubjectRef, new: SubjectRef) -> Migration:
+    return replace(verdict, versions=versions(old, new))
 
 
 def _judged(

@@ -65,6 +65,7 @@ _OTHERS: Final[Mapping[str, str]] = MappingProxyType(
         "caller_objects": "CALLER_CHANGED",
         "saved": "SAVED",
         "checkpoints": "STATE_KEPT",
+        "nodes": "NODES",
     }
 )
 
@@ -357,6 +358,11 @@ def _first_key(code: str, old: Value, new: Value) -> Named:
     return _typed(code, f".{key}", old.get(key, MISSING), new.get(key, MISSING))
 
 
+def _nodes(old: Value, new: Value, _: str) -> Named:
+    """Name what differs of the nodes of a run, first how many steps it needs."""
+    return _first_key("NODES", old, new)
+
+
 def _checkpoint(old: Value, new: Value, channel: str) -> Named:
     """Name what differs of two steps; a message by its place, a value by its key."""
     if _text(old["messages"]) != _text(new["messages"]):
@@ -403,6 +409,7 @@ _BY_CHANNEL: Final[Mapping[str, Naming]] = MappingProxyType(
         "deliveries": _delivery,
         "pairing": _pairing,
         "checkpoints": _checkpoint,
+        "nodes": _nodes,
         "answer": _end,
         "state": _end,
         "second_turn": _end,

@@ -50,6 +50,8 @@ def around(
     if channel in _WITH_MESSAGES and ours is not None and theirs is not None:
         sides = [[*map(message_line, side["messages"])] for side in (ours, theirs)]
         return () if sides[0] == sides[1] else tuple(_lines(*sides))
+    if channel == "nodes" and ours is not None and theirs is not None:
+        return tuple(_lines(*map(_nodes_of, (ours, theirs))))
     if channel not in _IN_A_ROW:
         return ()
     run = (ours or theirs or {}).get("run")
@@ -58,6 +60,10 @@ def around(
         for entries in (old, new)
     ]
     return tuple(_lines(*rows))
+
+
+def _nodes_of(value: Value) -> list[str]:
+    return [", ".join(step) for step in value["steps"]]
 
 
 def _row(channel: str, value: Value) -> str:

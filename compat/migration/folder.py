@@ -19,6 +19,9 @@ from pydantic import TypeAdapter
 from compat.drivers.building import DriverBuildError
 from compat.drivers.installed import EngineNameError
 from compat.engines.capabilities import MissingExtraError
+from compat.environments.making import EnvironmentMakingError
+from compat.environments.naming import EnvironmentChoiceError
+from compat.environments.pythons import PythonError
 from compat.migration.check import Checked, check_all, code_of, corpus_of
 from compat.migration.differences import Mask
 from compat.migration.given import NOTHING, GivenData, Samples, read_given
@@ -39,6 +42,11 @@ from compat.migration.settings import (
     load_settings,
 )
 from compat.migration.subject_runner import CheckOptions
+from compat.migration.surroundings import (
+    AskedSides,
+    SideSurroundings,
+    surrounded,
+)
 from compat.migration.wire import NoWorldsError
 from compat.models.errors import GivenFileError, UnusedFileError
 from compat.spreading import (
@@ -85,7 +93,8 @@ def mistakes() -> tuple[type[Exception], ...]:
     own = RefError, SettingsError, NoPiecesError, NotOursError, NoWorldsError
     given = GivenFileError, UnusedFileError, RefusedUnitError
     driven = EngineNameError, MissingExtraError, DriverBuildError
-    return *own, *given, *driven, WorldExtraError, WireError, OSError
+    made = EnvironmentChoiceError, EnvironmentMakingError, PythonError
+    return *own, *given, *driven, *made, WorldExtraError, WireError, OSError
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +136,15 @@ class Piece:
                 for each in settings.equivalent
             ),
             shows=found.diverges,
+        )
+
+    @property
+    def around(self) -> AskedSides:
+        """What is around both sides."""
+        said = self.settings
+        return (
+            SideSurroundings(said.old_with, said.old_setup, self.folder),
+            SideSurroundings(said.new_with, said.new_setup, self.folder),
         )
 
     @property
@@ -194,6 +212,14 @@ def engines_of(settings: Path | None, new: SubjectRef) -> Engines:
     return piece.settings.old_engine, own or piece.settings.new_engine
 
 
+def around_of(settings: Path | None) -> AskedSides:
+    """Return what a file says is around OLD and NEW."""
+    if settings is None:
+        return SideSurroundings(), SideSurroundings()
+    folder = settings.parent.resolve()
+    return Piece(folder.name, folder, load_settings(settings)).around
+
+
 def given_of(settings: Path | None) -> GivenData:
     """Return what a file of settings names of the user's own; raises as it does."""
     if settings is None:
@@ -237,11 +263,15 @@ def judge_pieces(
         plan: tuple[Piece, CheckOptions, Mapping[str, tuple[SubjectRef, Terms]]],
     ) -> list[JudgedCase]:
         piece, how, news = plan
-        old = piece.old
-        refs = [old, *(ref for ref, _ in news.values())]
-        corpus = corpus_of(refs, how, piece.settings.outside)
-        how.given.used(corpus)
-        found = check_all(old, news, corpus, how, explain=False)
+        plain = [ref for ref, _ in news.values()]
+        with surrounded(piece.old, plain, piece.around) as (old, refs):
+            news = {
+                name: (ref, terms)
+                for ref, (name, (_, terms)) in zip(refs, news.items(), strict=True)
+            }
+            corpus = corpus_of([old, *refs], how, piece.settings.outside)
+            how.given.used(corpus)
+            found = check_all(old, news, corpus, how, explain=False)
         cases = [_case(piece, name, found[name]) for name in news]
         for each in cases:
             done(each)

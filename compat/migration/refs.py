@@ -19,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from compat.environments.cache import SideEnvironment
 from refengine.testing.owned import folder_prefix
 
 
@@ -160,6 +161,12 @@ class SubjectRef:
     revision: Revision | None = None
     engine: str | None = None
     """On which engine it is played, if that is said and it is not of Python."""
+    environment: SideEnvironment | None = None
+    """What its process runs with, if not with what the harness does."""
+    setup: Path | None = None
+    """A file that its process runs before it imports the subject."""
+    same_code: bool = False
+    """Whether the other side is the same code, so that a graph's nodes are compared."""
 
     def __str__(self) -> str:
         return self.text

@@ -36,7 +36,8 @@ ADVICE: Final[Mapping[str, str]] = {
 class SideFault(Exception):
     """A side could not be played: who, in which world, what, and what to do.
 
-    Kinds before any world: missing-file, missing-name, not-callable, syntax, import.
+    Kinds before any world: missing-file, missing-name, not-callable, syntax, import,
+    and setup, if it is the setup's.
     In a world: raised, wrong-result, effect, endless, exit, intent, damage, harness.
     With these, in a world or before, the side is over: fork, timeout, ended, killed,
     frame, closed.
@@ -133,6 +134,10 @@ class SideLoaded:
     arms: tuple[Arm, ...] = ()
     frameworks: Mapping[str, str] = field(default_factory=dict[str, str])
     sites: tuple[CompareSite, ...] = ()
+    changed: int = 0
+    """So many attributes of what it observes did its setup change."""
+    spans: int = 0
+    """So many spans did its setup's observers begin."""
 
     @classmethod
     def read(cls, reply: Reply, printed: Printed) -> Self:
@@ -148,3 +153,6 @@ class SideLoaded:
         self.arms += tuple(Arm(**each) for each in reply.get("arms", ()))
         self.sites += tuple(CompareSite(**each) for each in reply.get("sites", ()))
         self.frameworks = reply.get("frameworks", self.frameworks)
+        observed = reply.get("setup", {})
+        self.changed = observed.get("changed", self.changed)
+        self.spans = observed.get("spans", self.spans)

@@ -149,13 +149,18 @@ class Settings(SettingsPart):
     that the subjects are used with tools, so a world without any is one that no caller
     of theirs meets. ``worlds`` and ``tools`` are files beside the settings. Sides that
     are not written in Python have engines: ``old_engine``, and ``new_engine`` where a
-    case names none of its own.
+    case names none of its own. ``old_with`` and ``new_with`` are the packages that a
+    side in Python runs with, ``old_setup`` and ``new_setup`` files that it runs first.
     """
 
     about: str = ""
     old: Text = "old.py"
     old_engine: Text | None = None
     new_engine: Text | None = None
+    old_with: tuple[Text, ...] = ()
+    new_with: tuple[Text, ...] = ()
+    old_setup: Text | None = None
+    new_setup: Text | None = None
     require: Relation = DEFAULT_RELATION
     outside: tuple[Outside, ...] = ()
     worlds: tuple[Text, ...] = ()

@@ -19,11 +19,13 @@ from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from fnmatch import fnmatchcase
 from functools import partial
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, Self, TypeAlias
 
+from compat.environments.cache import SideEnvironment
 from compat.migration.options import GIVEN, NO_REACH, TIMEOUT, Reach
 from compat.migration.refs import SubjectLocation, SubjectRef, located
 from compat.migration.replies import (
@@ -92,6 +94,7 @@ PLAIN: Final[Mapping[str, object]] = MappingProxyType({})
 
 UNDONE: Final[Mapping[str, str]] = {
     "initialize": "was not started",
+    "setup": "setup did not end",
     "load": "was not imported",
     "play": "did not end",
     "intends": "its predicates did not end",
@@ -134,11 +137,11 @@ class SubjectProcess:
             location = stack.enter_context(session_copy(ref, place))
             self._folders = (str(location.folder), str(place.folder))
             self.child = ChildProcess(
-                python(SUBJECT_CHILD),
+                _command(ref),
                 cwd=location.cwd,
-                env=environment(hash_seed, reach.env),
+                env=environment(hash_seed, reach.env, ref.environment),
                 locate=partial(line_in, folder=location.folder),
-                frameworks=_frameworks(location),
+                frameworks=_frameworks(location, ref.environment),
             )
             stack.callback(_end, self.child, ref)
             # Not only by close: an interrupted parent ends it on its way out.
@@ -150,9 +153,15 @@ class SubjectProcess:
             "ref": _reference(ref, location),
             "profile": profile,
             "isolation": {**reach.request, "top": str(location.isolation)},
+            "nodes": ref.same_code,
             **loading,
         }
         self.child.initialize(import_timeout)
+        self._setting: ChildCall | None = None
+        if ref.setup is not None:
+            file = {"name": ref.setup.name, "file": str(_copied(ref.setup, location))}
+            asked = {**request, **file}
+            self._setting = self.child.start("setup", asked, import_timeout)
         self._loading = self.child.start("load", request, import_timeout)
 
     def __enter__(self) -> Self:
@@ -174,6 +183,8 @@ class SubjectProcess:
         """Wait until the subject is loaded; raises SideFault."""
         _wait([(self, self._loading)])
         try:
+            if self._setting is not None:
+                self.result(self._setting)
             reply = self.result(self._loading)
         except SideFault as fault:
             self._give_up(fault)
@@ -281,7 +292,8 @@ class SubjectProcess:
     def _ended(self) -> SideFault:
         """Return why it cannot be played any more, always the same."""
         if self._over is None:
-            self._over = self._fault_of(self.child.over)
+            error = self.child.over
+            self._over = self._fault_of_setup(error) or self._fault_of(error)
         return self._over
 
     def _fault_of(self, error: ChildError | None) -> SideFault:
@@ -306,6 +318,20 @@ class SubjectProcess:
             case _:
                 why = "there is no answer" if error is None else error.why
                 return self._fault("harness", why, world)
+
+    def _fault_of_setup(self, error: ChildError | None) -> SideFault | None:
+        """Return what a setup did to the process, if that ended while it ran."""
+        call, setup = None if error is None else error.call, self.ref.setup
+        if setup is None or call is None or call.method != "setup":
+            return None
+        match error:
+            case ChildHungError(where=where, call=ChildCall(limit=limit)):
+                what = f"did not end within {limit:g} s{where}"
+            case ChildDiedError(status=status) if status >= 0:
+                what = f"ends the process (status {status})"
+            case _:
+                what = "ends the process, or takes the pipes by which it is played"
+        return self._fault("setup", f"its setup {setup.name} {what}")
 
     def play(
         self, scenario: Scenario, world: int | None = None, *, places: bool = False
@@ -380,7 +406,24 @@ def _reference(ref: SubjectRef, location: SubjectLocation) -> dict[str, object]:
     }
 
 
-def _frameworks(location: SubjectLocation) -> Sequence[str]:
+def _command(ref: SubjectRef) -> Sequence[str]:
+    """Return the command of a child, in the Python that its side runs with."""
+    if ref.environment is None:
+        return python(SUBJECT_CHILD)
+    return python(SUBJECT_CHILD, executable=ref.environment.python)
+
+
+def _copied(file: Path, location: SubjectLocation) -> Path:
+    """Return where a file stands that is run with a subject: in its copy, if there."""
+    if location.moved is not None and file.is_relative_to(location.moved[0]):
+        copy = location.moved[1] / file.relative_to(location.moved[0])
+        return copy if copy.is_file() else file
+    return file
+
+
+def _frameworks(
+    location: SubjectLocation, environment: SideEnvironment | None = None
+) -> Sequence[str]:
     """Return what a child imports first of all, if its subject is one of frameworks.
 
     Not where its folder has something of that name, which would be imported in its
@@ -390,31 +433,41 @@ def _frameworks(location: SubjectLocation) -> Sequence[str]:
     names = _imported(location)
     folders = (location.cwd, location.folder)
     if any(each.split(".")[:2] == ["google", "adk"] for each in names):
-        return ADK_STACK if _has_adk(folders) else ()
+        return ADK_STACK if _has("google.adk", folders, environment) else ()
     if any(each.partition(".")[0] == "pydantic_ai" for each in names):
-        return PYDANTIC_AI_STACK if _has("pydantic_ai", folders) else ()
+        found = _has("pydantic_ai", folders, environment)
+        return PYDANTIC_AI_STACK if found else ()
     there = {each.stem for folder in folders for each in folder.glob("lang*")}
     named = {each.partition(".")[0] for each in names} & FRAMEWORKS
     if not named or named & there:
         return ()
-    return [each for each in STACK if _is_installed(each, named)]
+    return [each for each in STACK if _is_installed(each, named, environment)]
 
 
-def _has_adk(folders: Sequence[Path]) -> bool:
-    return _has("google", folders) and find_spec("google.adk") is not None
-
-
-def _has(package: str, folders: Sequence[Path]) -> bool:
-    """Tell whether a package is installed, and no folder has one of its name."""
+def _has(
+    module: str, folders: Sequence[Path], environment: SideEnvironment | None
+) -> bool:
+    """Tell whether a module is installed, and no folder has its package's name."""
+    package, *inside = module.split(".")
     if any(each.stem == package for f in folders for each in f.glob(f"{package}*")):
         return False
-    return find_spec(package) is not None
+    if environment is not None:
+        return any(
+            each.joinpath(package, *inside).is_dir() for each in environment.sites
+        )
+    return find_spec(package) is not None and find_spec(module) is not None
 
 
-def _is_installed(module: str, named: Collection[str]) -> bool:
+def _is_installed(
+    module: str, named: Collection[str], environment: SideEnvironment | None
+) -> bool:
     """Tell whether a module is to be imported: a client only where it is named."""
     root = module.partition(".")[0]
-    return (root not in CLIENTS or root in named) and find_spec(root) is not None
+    if root in CLIENTS and root not in named:
+        return False
+    if environment is None:
+        return find_spec(root) is not None
+    return PathFinder.find_spec(root, [*map(str, environment.sites)]) is not None
 
 
 def _imported(location: SubjectLocation) -> Sequence[str]:
@@ -433,12 +486,15 @@ def _imported(location: SubjectLocation) -> Sequence[str]:
     return names
 
 
-def environment(hash_seed: int, names: Sequence[str] = ()) -> Mapping[str, str]:
+def environment(
+    hash_seed: int, names: Sequence[str] = (), packages: SideEnvironment | None = None
+) -> Mapping[str, str]:
     """Return a child's environment, with the seed by which sets of text are ordered.
 
     Sets have one order in all children: else two sides differ by chance. The seed 0
     asks for no order in particular, so the user's own setting is kept. ``names`` are
-    given, too, as far as they are set.
+    given, too, as far as they are set. A child that runs with ``packages`` of its own
+    finds their programs first.
     """
     patterns = (*GIVEN, *names)
     given = {
@@ -448,6 +504,9 @@ def environment(hash_seed: int, names: Sequence[str] = ()) -> Mapping[str, str]:
     }
     seed = {"PYTHONHASHSEED": str(hash_seed)}
     own = {**given, **seed} if hash_seed else {**seed, **given}
+    if packages is not None:
+        own.pop("PYTHONHOME", None)  # another Python's
+        own |= packages.variables
     return {**own, **SILENT}
 
 
@@ -466,10 +525,10 @@ def prepare(ref: SubjectRef, seeds: Iterable[int], reach: Reach = NO_REACH) -> N
     """
     if ref.revision is None:
         with located(ref) as location:
-            frameworks = _frameworks(location)
+            frameworks = _frameworks(location, ref.environment)
         for seed in seeds if frameworks else ():
-            env = environment(seed, reach.env)
-            WARM.expect(python(SUBJECT_CHILD), env, frameworks)
+            env = environment(seed, reach.env, ref.environment)
+            WARM.expect(_command(ref), env, frameworks)
 
 
 class LeftBehindWarning(UserWarning):

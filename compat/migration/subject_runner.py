@@ -29,8 +29,9 @@ from compat.migration.subject_process import (
     SubjectProcess,
     play_together,
 )
+from compat.migration.surroundings import brought_by
 from compat.migration.wire import Wire
-from compat.verdicts.migration import Exercise, FailedSide
+from compat.verdicts.migration import Exercise, ExercisedSetup, FailedSide
 from refengine.testing.compare_probes import CompareSite
 from refengine.testing.probes import Arm
 from refengine.testing.scenario import Scenario
@@ -41,6 +42,7 @@ USER_FAULTS: Final = frozenset(
         "missing-name",
         "not-callable",
         "syntax",
+        "setup",
         "import",
         "raised",
         "wrong-result",
@@ -166,7 +168,17 @@ class SubjectRunner:
             tuple(self._printed),
             self._running.loaded.frameworks,
             tuple(self.ways),
+            self._observed,
         )
+
+    @property
+    def _observed(self) -> ExercisedSetup | None:
+        """What its setup did, if it has one."""
+        if self._ref.setup is None:
+            return None
+        loaded, brought = self._running.loaded, brought_by(self._ref)
+        name = self._ref.setup.name
+        return ExercisedSetup(name, loaded.changed, loaded.spans, brought)
 
     @property
     def every_branch(self) -> Sequence[str]:

@@ -17,6 +17,7 @@ from compat.verdicts.migration import (
     SIDES,
     DescribedDivergence,
     Exercise,
+    ExercisedSetup,
     GivenWorlds,
     JudgedCase,
     Migration,
@@ -51,6 +52,7 @@ def lines(
     if it is ``verbose``. ``again`` is the command line that gave this verdict.
     """
     yield from _answer(verdict)
+    yield from map(_indented, version_lines(verdict.versions))
     if verdict.interrupted:
         what = "it would have gone on looking; this is what was found by then"
         yield Text(f"INTERRUPTED  {what}", "bold yellow")
@@ -122,6 +124,20 @@ def folder_lines(
     if found:
         names = ", ".join(f"{name} {version}" for name, version in found.items())
         yield Text(f"built with {names}")
+
+
+def version_lines(versions: Mapping[str, tuple[str, str]]) -> Iterator[str]:
+    """Yield what the sides have in other versions, and what one of them has alone."""
+    both = [
+        f"{name} {old} → {new}" for name, (old, new) in versions.items() if old and new
+    ]
+    if both:
+        yield f"old → new: {', '.join(both)}"
+    for side, other in (("old", 1), ("new", 0)):
+        alone = [name for name, each in versions.items() if not each[other]]
+        more = f" and {len(alone) - MANY} more" if len(alone) > MANY else ""
+        if alone:
+            yield f"only {side} has {', '.join(alone[:MANY])}{more}"
 
 
 def given_lines(given: Iterable[GivenWorlds]) -> Iterator[str]:
@@ -333,6 +349,8 @@ def _exercise(side: str, ran: Exercise, *, verbose: bool) -> Iterator[Text]:
         names = ", ".join(f"{name} {at}" for name, at in ran.frameworks.items())
         tried = f"; tried: {', '.join(ran.ways)}" if ran.ways else ""
         yield _indented(f"built with {names}{tried}")
+    if ran.setup is not None:
+        yield from _setup(ran.setup)
     for hook, times in ran.hooks.items():
         if times and not verbose:
             continue
@@ -344,6 +362,17 @@ def _exercise(side: str, ran: Exercise, *, verbose: bool) -> Iterator[Text]:
         yield _indented(f"and {len(ran.uncovered) - MANY} more", "yellow")
     if ran.printed:
         yield _indented(f"printed: {brief(ran.printed[0])}")
+
+
+def _setup(found: ExercisedSetup) -> Iterator[Text]:
+    names = ", ".join(f"{name} {at}" for name, at in found.brought.items())
+    brought = f" brought {names};" if names else ""
+    if found.idle:
+        did = " no span, no patch: is it on?"
+    else:
+        seen = counted(found.changed, "patch")
+        did = f" {seen}, {counted(found.spans, 'span')}, none of which was sent"
+    yield _indented(f"{found.name}:{brought}{did}", "bold yellow" if found.idle else "")
 
 
 def _sharpness(found: Sharpness) -> str:

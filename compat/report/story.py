@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from compat.report.conform_text import counted
 from refengine.testing.notation import parse_message
 from refengine.testing.ops import ToolSpec
 from refengine.testing.scenario import (
@@ -103,6 +104,8 @@ def _run(run: RunSpec) -> str:
     parts = [how]
     if run.continues:
         parts.append("a later turn of the thread")
+    if run.steps is not None:
+        parts.append(f"at most {counted(run.steps, 'step')}")
     if run.options:
         parts.append(f"options {run.options}")
     if run.checkpoint is not None:

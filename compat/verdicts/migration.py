@@ -114,6 +114,24 @@ class Allowed:
 
 
 @dataclass(frozen=True, slots=True)
+class ExercisedSetup:
+    """What a side's setup did: attributes that it changed, spans that it has seen.
+
+    ``brought`` are the versions of the packages that it imports, by name.
+    """
+
+    name: str
+    changed: int
+    spans: int
+    brought: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def idle(self) -> bool:
+        """Whether it changed and saw nothing, so that the side is the plain one."""
+        return not self.changed and not self.spans
+
+
+@dataclass(frozen=True, slots=True)
 class Exercise:
     """What the worlds made one side do: hooks by times entered, branches not taken.
 
@@ -127,11 +145,14 @@ class Exercise:
     printed: Sequence[str] = ()
     frameworks: Mapping[str, str] = field(default_factory=dict[str, str])
     ways: Sequence[str] = ()
+    setup: ExercisedSetup | None = None
 
     @property
     def idle(self) -> tuple[str, ...]:
-        """The hooks that no world entered."""
-        return tuple(hook for hook, times in self.hooks.items() if not times)
+        """The hooks that no world entered, and a setup that did nothing."""
+        hooks = (hook for hook, times in self.hooks.items() if not times)
+        idle = self.setup is not None and self.setup.idle
+        return (*hooks, *((self.setup.name,) if idle and self.setup else ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +214,8 @@ class Migration:
     itself, though others show a divergence. ``ordinary`` and ``apart`` count the worlds
     that could be compared, None if none was. ``unused`` are volatile fields that differ
     nowhere. One that was ``interrupted`` would have gone on looking, for more or a
-    smaller world.
+    smaller world. ``versions`` are those of packages, and Python's, that the sides have
+    otherwise: "" is that of one that a side does not have.
     """
 
     required: str
@@ -220,6 +242,9 @@ class Migration:
     unusual: UnusualDivergence | None = None
     searched: Searched | None = None
     interrupted: bool = False
+    versions: Mapping[str, tuple[str, str]] = field(
+        default_factory=dict[str, tuple[str, str]]
+    )
 
     @property
     def nothing_ran(self) -> bool:

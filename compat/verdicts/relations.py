@@ -33,6 +33,7 @@ _ADDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             "errors",
             "effects",
             "ways",
+            "nodes",
             "deliveries",
             "part_events",
         ),

@@ -357,6 +357,16 @@ def _effects(seen: Seen) -> Iterator[ChannelEntry]:
             yield _entry(each, call_id=call_id, after=after, **fields)
 
 
+def _nodes(seen: Seen) -> Iterator[ChannelEntry]:
+    """Yield through which nodes a run of a graph went, where both sides have the same.
+
+    That is asked for where both sides are one piece of code (r).
+    """
+    for each in seen.of("run_end"):
+        if "nodes" in each["data"]:
+            yield _entry(each, **each["data"]["nodes"])
+
+
 CHANNELS: Final[Mapping[str, Channel]] = MappingProxyType(
     {
         "answer": _answer,
@@ -376,6 +386,7 @@ CHANNELS: Final[Mapping[str, Channel]] = MappingProxyType(
         "errors": _errors,
         "effects": _effects,
         "ways": _ways,
+        "nodes": _nodes,
         "deliveries": _deliveries,
         "part_events": _part_events,
         "observed": _observed,

@@ -66,11 +66,15 @@ class Own:
     """Tells which files are the subject's own, and how they are named in reports."""
 
     roots: tuple[str, ...]
+    setup: str | None = None
+    """A file that stands there and is no part of the subject."""
     others: tuple[str, ...] = field(default_factory=lambda: tuple(_others()))
 
     def name(self, path: str) -> str | None:
         """Return the path relative to the subject's folder, or None for others'."""
         real = os.path.realpath(path)
+        if real == self.setup:
+            return None
         for root in self.roots:
             if _inside(real, root) and not self._of_others(real, root):
                 return Path(real).relative_to(root).as_posix()
@@ -136,15 +140,23 @@ class LoadedSubject:
     own: Own
 
 
-def load(ref: Reference, branches: Branches) -> LoadedSubject:
-    """Import a subject; raises Fault, or SystemExit and the like as they come."""
+def ready_to_load(ref: Reference, branches: Branches, setup: str | None = None) -> Own:
+    """Have own modules found, with probes; ``setup`` is a file that is none of them."""
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # for the subject's own processes
     _set_path(ref)
-    own = Own(_roots(ref))
+    own = Own(_roots(ref), setup)
     forward_sleeping()
     branches.install()
     OwnFinder(own, branches).install()
+    return own
+
+
+def load(ref: Reference, branches: Branches, own: Own) -> LoadedSubject:
+    """Import a subject that was made ready for.
+
+    Raises Fault, or SystemExit and the like as they come.
+    """
     module = _imported(ref, own, branches)
     return LoadedSubject(_named(module, ref), module, own)
 

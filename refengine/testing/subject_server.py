@@ -4,6 +4,7 @@
 
 Calls and replies are those of ``refengine.testing.child``:
 
+    setup    {"name": "tracing.py", "file": …} and as load: runs a setup before that
     load     {"ref": {…}, "profile": "seed-001", "isolation": {"top": …}}
                                                        imports the subject
     play     {"world": "<scenario as JSON text>"}      plays it in a world
@@ -12,11 +13,12 @@ Calls and replies are those of ``refengine.testing.child``:
 A call of ``load`` may have ``change``, the file and number of a small change that is
 made, and ``steps``: then replies to ``play`` have the ``lines`` that were reached and
 how many ``steps`` that took, of which there are that many at most, if it is not null.
-With ``compares`` they have the ``sites`` of comparisons that are new, and what was
-``compared`` there. Where lines are known, a call of ``play`` may ask for the ``places``
-that were last before each thing that the world saw. It may have ``ways`` of running a
-graph, and ``wire``: the base URL of a scripted server that the graph's model asks.
-Faults are errors whose ``data`` has their ``kind`` (verdicts, Migration).
+With ``nodes`` runs of graphs say through which they went. With ``compares`` replies
+have the ``sites`` of comparisons that are new, and what was ``compared`` there. Where
+lines are known, a call of ``play`` may ask for the ``places`` that were last before
+each thing that the world saw. It may have ``ways`` of running a graph, and ``wire``:
+the base URL of a scripted server that the graph's model asks. Faults are errors whose
+``data`` has their ``kind`` (verdicts, Migration).
 """
 
 from __future__ import annotations
@@ -48,14 +50,17 @@ from refengine.testing.child import (
 from refengine.testing.compare_probes import Comparisons
 from refengine.testing.isolation.damage import Wholeness
 from refengine.testing.isolation.isolated import Isolation
+from refengine.testing.isolation.setups import SideSetup
 from refengine.testing.loading import (
     Fault,
     LoadedSubject,
+    Own,
     Reference,
     came_through,
     error_line,
     load,
     own_files,
+    ready_to_load,
 )
 from refengine.testing.machine import limit_memory
 from refengine.testing.person import EndlessQuestionsError
@@ -112,6 +117,9 @@ class SubjectServer:
         self._whole: Wholeness | None = None
         self._brought: frozenset[str] = frozenset()
         self._named: set[str] = set()
+        self._own: Own | None = None
+        self._observed: SideSetup | None = None
+        self._tells_nodes = False
 
     @property
     def functions(self) -> Mapping[str, Function]:
@@ -119,6 +127,7 @@ class SubjectServer:
         return {
             name: self._guarded(function)
             for name, function in (
+                ("setup", self._setup),
                 ("load", self._load),
                 ("play", self._played_apart),
                 ("intends", self._intends),
@@ -163,7 +172,19 @@ class SubjectServer:
             raise Fault("harness", "there is no subject before 'load'")
         return self._loaded
 
-    def _load(self, request: Params) -> Reply:
+    def _setup(self, request: Params) -> Reply:
+        """Run a setup where its subject will be imported."""
+        self._observed = setup = SideSetup(request["name"], request["file"])
+        own = self._begin(request, setup.file)
+        if self._isolation is not None:
+            self._isolation.doors.own = own
+        setup.run()
+        return {}
+
+    def _begin(self, request: Params, setup: str | None = None) -> Own:
+        """Make ready to import a subject, once; a setup is run behind that."""
+        if self._own is not None:
+            return self._own
         self._profile = profile(request["profile"])
         if request.get("compares"):
             self._branches.comparisons = Comparisons()
@@ -172,11 +193,17 @@ class SubjectServer:
         if "change" in request:
             self._branches.change = tuple(request["change"])
             limit_memory(FURTHER)
+        self._tells_nodes = bool(request.get("nodes"))
         ref = Reference(**request["ref"])
         self._brought = frozenset(BROUGHT.intersection(sys.modules))
         if "isolation" in request:
             self._isolation = Isolation.begin(request["isolation"], ref.folder)
-        self._loaded = load(ref, self._branches)
+        self._own = ready_to_load(ref, self._branches, setup)
+        return self._own
+
+    def _load(self, request: Params) -> Reply:
+        own = self._begin(request)
+        self._loaded = load(Reference(**request["ref"]), self._branches, own)
         if self._isolation is not None:
             self._isolation.ready(self._loaded.own)
             self._whole = Wholeness.now()
@@ -198,6 +225,7 @@ class SubjectServer:
                 self._isolation.enters(world.recorder)
             if request.get("places") and self._branches.lines is not None:
                 self._branches.lines.follow(world.recorder.count)
+            world.tells_nodes = self._tells_nodes
             try:
                 return loaded.subject(world)
             except BaseException as error:
@@ -277,7 +305,9 @@ class SubjectServer:
         if len(arms) > self._arms:
             seen["arms"] = [asdict(arm) for arm in arms[self._arms :]]
             self._arms = len(arms)
-        return {**seen, **self._compared(), **self._new_files(), **self._frameworks()}
+        observed: Reply = {} if self._observed is None else self._observed.reply
+        new = {**self._compared(), **self._new_files(), **self._frameworks()}
+        return {**seen, **new, **observed}
 
     def _compared(self) -> Reply:
         """Return the sites of comparisons that are new, and what was compared."""

@@ -122,6 +122,8 @@ class World:
         self.output_key = spec.output_key
         self.run = 0
         self.wire: str | None = None
+        self.tells_nodes = False
+        """Whether a graph's run says through which nodes it went."""
         self.clock = Clock()
         self.new_id = Ids("id")
         self.instruction = decoded(spec.instruction)

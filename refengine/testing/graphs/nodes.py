@@ -27,6 +27,8 @@ PARSES: Final = "_parse_input"
 """The step of a tool of LangChain that looks at arguments, before its function runs."""
 WAIT: Final = 5.0
 """Seconds after which a call goes on though the one before it has not ended."""
+NESTED: Final = "|"
+"""What stands in the name of a node's place where that is a graph within the graph."""
 DEEPEST: Final = 4
 """So many functions and objects lie between a tool and one that it wraps, at most."""
 
@@ -91,6 +93,7 @@ class GraphWatch(BaseCallbackHandler):
         self._wrappers: set[str] = set()
         self._others = {spec.name for spec in world.tool_specs}
         self.nodes: Counter[str] = Counter()
+        self._steps: dict[int, list[str]] = {}
         self._of_node: dict[UUID, str] = {}
         self.failed: dict[str, BaseException] = {}
         self.raised: dict[str, BaseException] = {}
@@ -134,6 +137,7 @@ class GraphWatch(BaseCallbackHandler):
             return
         if f"node {node}" in self.nodes:
             self.nodes[f"node {node}"] += 1
+            self._step(node, about)
         call_id = _call_of(inputs)
         # The node runs in a copy of this context, so all it does is of that call; one
         # that runs inline would hand the call on to what comes after it.
@@ -141,6 +145,20 @@ class GraphWatch(BaseCallbackHandler):
         if call_id is not None:
             self._of_node[run_id] = call_id
             self.turns.begin(run_id, about)
+
+    def _step(self, node: str, about: Mapping[str, Any]) -> None:
+        """Remember in which step of a run a node was entered, but none further in."""
+        if NESTED not in str(about.get("langgraph_checkpoint_ns", "")):
+            self._steps.setdefault(about["langgraph_step"], []).append(node)
+
+    def begin_run(self) -> None:
+        """Forget the steps of the run before."""
+        self._steps = {}
+
+    @property
+    def steps(self) -> list[list[str]]:
+        """The nodes of each step of a run; those of one step run at the same time."""
+        return [sorted(nodes) for _, nodes in sorted(self._steps.items())]
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:  # noqa: ANN401, ARG002  # as BaseCallbackHandler
         """Let the next call begin."""

@@ -180,7 +180,8 @@ class GraphSession:
             self._given.context(spec.options),
             spec.streaming,
         )
-        return GraphTurn(world, ask, given)
+        self._watch.begin_run()
+        return GraphTurn(world, ask, given, self._watch)
 
     @property
     def _keeps_threads(self) -> bool:

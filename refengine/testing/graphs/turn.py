@@ -25,6 +25,7 @@ from pydantic import BaseModel
 from refengine.messages import Json
 from refengine.testing.graphs.bridge import bridge_of
 from refengine.testing.graphs.messages import calls_of, marks, role_of, said, text_of
+from refengine.testing.graphs.nodes import GraphWatch
 from refengine.testing.graphs.tools import OWN
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.recorder import Recorder, snapshot
@@ -128,8 +129,13 @@ class GraphTurn:
     """One run. ``ask`` is the next call of the graph, None once the run is over."""
 
     def __init__(
-        self, world: World, ask: GraphCall, given: Sequence[BaseMessage]
+        self,
+        world: World,
+        ask: GraphCall,
+        given: Sequence[BaseMessage],
+        watch: GraphWatch,
     ) -> None:
+        self._watch = watch
         self.ask: GraphCall | None = ask
         self.left: Sequence[BaseMessage] | None = None
         self._world = world
@@ -197,9 +203,22 @@ class GraphTurn:
         recorder = self._world.recorder
         calls = self._world.model.calls - self._calls
         data = {"status": status, **answer, "messages": said(messages), **more}
+        if self._world.tells_nodes:
+            data["nodes"] = self._nodes(failed=status == "error")
         recorder.add("run_end", {**data, "iterations": calls})
         if said(self._given) != self._before:
             recorder.add("caller_object_changed", {"path": "messages"})
+
+    def _nodes(self, *, failed: bool) -> dict[str, Json]:
+        """Return the steps of the run, and the least limit with which it ends so.
+
+        A run takes a step more than it has, in which there is nothing left to do. Of
+        the nodes beside one that failed it is luck which of them had begun.
+        """
+        steps: list[Json] = [list[Json](each) for each in self._watch.steps]
+        if failed:
+            return {"steps": steps[:-1]}
+        return {"steps": steps, "smallest_recursion_limit": len(steps) + 1}
 
 
 def _error_entry(error: Exception) -> dict[str, Json]:

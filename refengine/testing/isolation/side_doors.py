@@ -9,6 +9,7 @@ for the process, and a table that says who hears of which event.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import sysconfig
@@ -22,7 +23,7 @@ from typing import Any, Final, Literal, TypeAlias
 import refengine
 from refengine.chain import SCOPE
 from refengine.messages import Json
-from refengine.testing.loading import Own
+from refengine.testing.loading import ENVIRONMENTS, Own
 from refengine.testing.recorder import Recorder
 from refengine.testing.world import CALLING
 
@@ -30,7 +31,7 @@ DOOR: Final = "door"
 """The key that tells a side door's effect from one that ``world.effect`` was told."""
 
 SideDoor: TypeAlias = Literal["log", "warning", "print", "file", "socket", "program"]
-Origin: TypeAlias = Literal["own", "passing", "other", "never"]
+Origin: TypeAlias = Literal["own", "passing", "other", "never", "setup"]
 
 SPEAKING: Final = frozenset(("logging", "warnings", "traceback"))
 """Modules of Python that print what was put down by another door already."""
@@ -85,7 +86,9 @@ class SideDoors:
         if self.everything or threading.current_thread().name.startswith(EXECUTOR):
             return True
         files = (each.f_code.co_filename for each in _outwards(frame))
-        return any(self._origin(file) == "own" for file in files)
+        # What a setup put around own code does by itself, called by that.
+        found = (each for each in map(self._origin, files) if each in {"own", "setup"})
+        return next(found, None) == "own"
 
     def reached(self, name: SideDoor, data: Mapping[str, Json]) -> None:
         """Put down what own code reached outside, by whichever package.
@@ -108,11 +111,18 @@ class SideDoors:
             return "passing"
         if self.own is not None and self.own.name(file) is not None:
             return "own"
+        if self._is_setup(file):
+            return "setup"
         parts = file.replace("\\", "/").split("/")
-        for packages in ("site-packages", "dist-packages"):
-            if packages in parts:
-                top = parts[parts.index(packages) + 1]
-                return "passing" if top in PASSING else "other"
+        for packages in ENVIRONMENTS.intersection(parts):
+            top = parts[parts.index(packages) + 1]
+            return "passing" if top in PASSING else "other"
+        return self._of_python(file)
+
+    def _is_setup(self, file: str) -> bool:
+        return self.own is not None and self.own.setup == os.path.realpath(file)
+
+    def _of_python(self, file: str) -> Origin:
         if file.startswith(f"{_HARNESS}/"):
             return "never"
         if not file.startswith(self._python):

@@ -38,6 +38,8 @@ STEPS: Final = (7, 13, 25)
 Of an even number the older agent has one left when it comes to its model, and says that
 it needs more; the newer one raises an error, whatever a port does.
 """
+LIMITS: Final = range(2, 13)
+"""Steps that a caller allows where it is asked which number suffices."""
 MIXED: Final = ("TimeoutError", "ConnectionError", "ValueError", "RuntimeError")
 """Errors of different classes, if a source names fewer."""
 TOGETHER: Final = 12
@@ -62,6 +64,8 @@ def inputs(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
     yield EQUAL_IDS, fixed_world(EQUAL_IDS, name=words.some_names)
     if more.counts:
         yield from _counted(words)
+    if more.limits:
+        yield from _limited(words)
 
 
 def _refusing(words: Words) -> Iterator[DeclaredTool]:
@@ -127,6 +131,18 @@ def _counted(words: Words) -> Iterator[tuple[str, Data]]:
         run = {"input": ["user:go"], "steps": steps}
         agent: Data = {"tools": [{"name": name, "result": "<args>"}]}
         yield "steps", {"agent": agent, "model_script": script, "runs": [run]}
+
+
+def _limited(words: Words) -> Iterator[tuple[str, Data]]:
+    """Yield an answer, and a call before it, within each small number of steps."""
+    name = words.some_names[0]
+    agent: Data = {"tools": [{"name": name, "result": "<args>"}]}
+    for steps in LIMITS:
+        for calls in (0, 1):
+            script: list[object] = [answer("", [ToolCall("s0", name, "{}")])] * calls
+            run = {"input": ["user:go"], "steps": steps}
+            made = {"agent": agent, "model_script": [*script, answer("done")]}
+            yield "limits", {**made, "runs": [run]}
 
 
 def _loops(words: Words) -> Iterator[tuple[str, Data]]:

@@ -245,7 +245,8 @@ class GraphWords:
 
     ``replies`` are what a caller of OLD answers to what it asks, each with its kind.
     ``adk`` says that it is agents of ADK, whose options are the state that a session
-    begins with, and ``agents`` are their names.
+    begins with, and ``agents`` are their names. With ``limits`` runs are allowed few
+    steps, each number of them: which suffices, another graph for the same code changes.
     """
 
     options: tuple[Option, ...] = ()
@@ -254,6 +255,7 @@ class GraphWords:
     replies: tuple[tuple[str, Json], ...] = ()
     agents: tuple[str, ...] = ()
     adk: bool = False
+    limits: bool = False
 
 
 def is_graph_source(source: str) -> bool:

@@ -1,0 +1,65 @@
+"""The releases of a package, as pip knows them: from an index, or from folders."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from packaging.version import InvalidVersion, Version
+
+AVAILABLE: Final = re.compile(r"^Available versions: (.+)$", re.MULTILINE)
+
+
+class ReleasesError(ValueError):
+    """A package, or a release of it, that there is not; says which there are."""
+
+
+def releases(package: str, first: str, last: str, *, pre: bool = False) -> list[str]:
+    """Return the releases from one to another, oldest first, both among them.
+
+    One that is given as 1.4 is its first release, and as the last one its last. Those
+    before a release count only with ``pre``. Raises ReleasesError.
+    """
+    every = sorted(map(Version, _available(package, pre=pre)))
+    begin = next((each for each in every if each >= _version(first)), None)
+    end = next((each for each in reversed(every) if _upto(each, last)), None)
+    found = [str(each) for each in every if begin and end and begin <= each <= end]
+    if len(found) < 2:
+        known = ", ".join(map(str, every[-12:]))
+        raise ReleasesError(
+            f"{package}: there are no two releases from {first} to {last};"
+            f" the latest are {known}"
+        )
+    return found
+
+
+def _upto(each: Version, last: str) -> bool:
+    """Tell whether a release is no later than one; 1.5.2 is of 1.5."""
+    wanted = _version(last)
+    return each <= wanted or each.release[: len(wanted.release)] == wanted.release
+
+
+def _version(text: str) -> Version:
+    try:
+        return Version(text)
+    except InvalidVersion:
+        raise ReleasesError(f"{text!r} is not a version") from None
+
+
+def _available(package: str, *, pre: bool) -> Sequence[str]:
+    command = [sys.executable, "-I", "-m", "pip", "index", "versions", package]
+    done = subprocess.run(  # noqa: S603  # our own pip, no shell
+        [*command, "--disable-pip-version-check", *(["--pre"] if pre else [])],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    found = AVAILABLE.search(done.stdout)
+    if found is None:
+        said = (done.stderr.strip().splitlines() or ["pip says nothing"])[-1]
+        raise ReleasesError(f"{package}: no releases are known: {said}")
+    return found[1].split(", ")

@@ -1,0 +1,203 @@
+"""A file that a side's process runs before it imports the side, as production does."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from compat.migration.refs import parse_ref
+from compat.migration.replies import SideFault
+from compat.migration.subject_process import SubjectProcess
+from tests.commands import refengine
+
+AGENT = """\
+import logging
+
+import greeting
+from refengine import AgentMiddleware
+
+def subject(world):
+    logging.getLogger("mine").warning("made")
+    return [AgentMiddleware(additional_instruction=greeting.text())]
+"""
+GREETING = "def text():\n    return 'Hello.'\n"
+PATCHES = """\
+import greeting
+
+plain = greeting.text
+greeting.text = lambda: plain() + " Bye."
+"""
+WATCHES = """\
+import logging
+import socket
+import threading
+
+import greeting
+
+plain = greeting.text
+
+def watched():
+    print("seen")
+    logging.getLogger("observer").warning("seen")
+    try:
+        socket.create_connection(("192.0.2.1", 4318))
+    except OSError:
+        pass
+    return plain()
+
+greeting.text = watched
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+"""
+SPANS = """\
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
+import greeting
+
+class Sends(SpanExporter):
+    def export(self, spans):
+        raise OSError("there is no collector")
+
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(Sends()))
+plain = greeting.text
+
+def traced():
+    with provider.get_tracer("observer").start_as_current_span("text"):
+        return plain()
+
+greeting.text = traced
+"""
+STARTS = """\
+import subprocess, sys
+try:
+    subprocess.run([sys.executable, "-V"])
+except Exception:
+    pass
+"""
+FAST = ("--examples", "1", "--search-plays", "0", "--sharpness-plays", "0")
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Path:
+    (tmp_path / "greeting.py").write_text(GREETING, "utf-8")
+    (tmp_path / "agent.py").write_text(AGENT, "utf-8")
+    return tmp_path
+
+
+def checked(folder: Path, setup: str, *more: str):
+    (folder / "tracing.py").write_text(setup, "utf-8")
+    line = ("migrate", "check", "agent.py", "--new-setup", "tracing.py")
+    return refengine(*line, *FAST, *more, at=folder)
+
+
+def side(folder: Path, setup: str, **how: float) -> SubjectProcess:
+    (folder / "tracing.py").write_text(setup, "utf-8")
+    ref = parse_ref("agent.py", cwd=folder)
+    observed = type(ref)(
+        ref.text, ref.name, ref.cwd, ref.file, setup=folder / "tracing.py"
+    )
+    return SubjectProcess(observed, "new", **how)
+
+
+def test_what_a_setup_changes_is_a_divergence_under_its_name(agent: Path) -> None:
+    done = checked(agent, PATCHES, "--json", "report.json")
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "INSTRUCTION" in done.stdout
+    assert "old  agent.py, plain" in done.stdout
+    assert "new  agent.py, with tracing.py" in done.stdout
+    assert "tracing.py: 1 patch, 0 spans" in done.stdout
+    header = json.loads((agent / "report.json").read_text("utf-8"))["header"]
+    assert header["setups"]["new"]["changed"] == 1
+
+
+def test_what_a_setup_does_itself_is_no_effect_of_the_side(agent: Path) -> None:
+    """Neither what it prints and logs, nor the connection that it is refused."""
+    done = checked(agent, WATCHES, "--sharpness-plays", "20")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "HOLDS  identical" in done.stdout
+    assert "small changes of NEW" in done.stdout
+
+
+def test_spans_are_counted_and_sent_nowhere(agent: Path) -> None:
+    pytest.importorskip("opentelemetry.sdk")
+    (agent / "tracing.py").write_text(SPANS, "utf-8")
+
+    done = checked(agent, SPANS)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "HOLDS  identical" in done.stdout
+    assert "tracing.py: brought opentelemetry-sdk " in done.stdout
+    assert "none of which was sent" in done.stdout
+    assert " 0 spans" not in done.stdout
+    assert "there is no collector" not in done.stdout
+
+
+def test_setup_that_does_nothing_is_no_pass(agent: Path) -> None:
+    done = checked(agent, "import greeting\n")
+
+    assert done.returncode == 4
+    assert "NOT EXERCISED" in done.stdout
+    assert "tracing.py: no span, no patch: is it on?" in done.stdout
+
+
+def test_settings_name_a_setup(agent: Path) -> None:
+    (agent / "tracing.py").write_text(PATCHES, "utf-8")
+    (agent / "migration.toml").write_text(
+        'old = "agent.py"\nnew_setup = "tracing.py"\n'
+        '[cases."agent.py"]\ndiverges = "INSTRUCTION"\n',
+        "utf-8",
+    )
+
+    done = refengine("migrate", "check", "--all", ".", *FAST, at=agent)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_setup_that_is_missing_is_named(agent: Path) -> None:
+    line = ("migrate", "check", "agent.py", "--new-setup", "trace.py", *FAST)
+
+    done = refengine(*line, at=agent)
+
+    assert done.returncode == 2
+    assert "there is no setup trace.py in" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("setup", "told"),
+    [
+        ("import nowhere", "fails: ModuleNotFoundError: No module named 'nowhere'"),
+        ("def", "fails: SyntaxError"),
+        ("\n1 / 0", "fails: ZeroDivisionError: division by zero (tracing.py, line 2)"),
+        ("raise SystemExit(3)", "ends the process (SystemExit: 3)"),
+        ("import os\nos._exit(3)", "ends the process (status 3)"),
+        ("import os\nos.fork()", "starts a process"),
+        (STARTS, "starts a process"),
+        ("import time\ntime.sleep = print", "replaces time.sleep"),
+        ("import io, sys\nsys.stdout = io.StringIO()", "replaces sys.stdout"),
+        ("import os\nos.closerange(3, 64)", "or takes the pipes by which"),
+    ],
+)
+def test_setup_that_cannot_be_used_is_told_in_one_line(
+    setup: str, told: str, agent: Path
+) -> None:
+    done = checked(agent, f"{setup}\n")
+
+    assert done.returncode == 2
+    assert "  new (agent.py, with tracing.py): its setup tracing.py" in done.stdout
+    assert told in done.stdout
+
+
+def test_setup_that_hangs_is_named_with_its_line(agent: Path) -> None:
+    with pytest.raises(SideFault) as caught:
+        side(agent, "while True:\n    pass\n", import_timeout=3.0).waited()
+
+    told = str(caught.value)
+    assert "its setup tracing.py did not end within 3 s (tracing.py, line " in told
+
+
+def test_setup_beside_the_subject_is_none_of_its_files(agent: Path) -> None:
+    with side(agent, PATCHES).waited() as new:
+        assert new.loaded.files == ("agent.py", "greeting.py")
+        assert (new.loaded.changed, new.loaded.spans) == (1, 0)
