@@ -56,7 +56,7 @@ def code_of(verdict: Migration) -> int:
         codes.append(NOT_COMPARABLE)
     elif not verdict.sufficient:
         codes.append(DIFFERS)
-    if verdict.idle or verdict.nothing_ran:
+    if verdict.idle or verdict.nothing_ran or verdict.crashed:
         codes.append(NOTHING_RAN)
     if verdict.sharpness is not None and not verdict.sharpness.enough:
         codes.append(NOTHING_RAN)

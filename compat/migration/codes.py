@@ -65,6 +65,7 @@ _OTHERS: Final[Mapping[str, str]] = MappingProxyType(
         "caller_objects": "CALLER_CHANGED",
         "saved": "SAVED",
         "checkpoints": "STATE_KEPT",
+        "wrapping": "ERROR_WRAPPED",
     }
 )
 

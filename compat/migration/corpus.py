@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from hashlib import sha256
 from importlib.resources import files
@@ -157,6 +157,14 @@ class Corpus:
     def unusual(self, world: Scenario) -> str | None:
         """Return why no application of the two sides meets a world, of any kind."""
         return unusual(world, self.spoken)
+
+    def with_worlds(self, others: Mapping[int, Scenario]) -> Corpus:
+        """Return the corpus with other worlds at some of its places."""
+        worlds = [*self.worlds]
+        for at, world in others.items():
+            unusual = self.unusual(world)
+            worlds[at] = replace(worlds[at], scenario=world, unusual=unusual)
+        return replace(self, worlds=tuple(worlds))
 
     @cached_property
     def json(self) -> str:

@@ -9,7 +9,7 @@ one: what differs there is noise, and nothing can be said about what is not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
@@ -61,6 +61,7 @@ from compat.verdicts.relations import (
 )
 from compat.verdicts.sharpness import EquivalentMark
 from refengine.testing.channels import CHANNELS
+from refengine.testing.own_failures import failures_in
 from refengine.testing.scenario import Scenario
 from refengine.testing.subject_worlds.graph_worlds import fits_a_graph
 
@@ -183,11 +184,18 @@ class MigrationJudge(Generic[P]):
         sessions = self.sessions
         enough = None if explain else self._enough(terms)
         worlds, theirs = sessions.with_new(new, enough)
+        self.corpus = sessions.corpus
         terms = replace(terms, by_door=(*terms.by_door, *self.by_shape))
         if terms.everywhere:
             worlds = [replace(each, unusual=None) for each in worlds]
         compared = _compared(worlds, terms)
-        base = self._base(terms, compared, new)
+        base = replace(
+            self._base(terms, compared, new),
+            failures={
+                "old": failures_of(sessions.played[: len(theirs)]),
+                "new": failures_of(theirs),
+            },
+        )
         if base.nothing_ran:
             return base
         with self._again(new, explain=explain) as twin:
@@ -361,6 +369,12 @@ class MigrationJudge(Generic[P]):
         if terms.everywhere:
             return fits
         return lambda world: fits(world) and self.corpus.unusual(world) is None
+
+
+def failures_of(played: Iterable[TracedWorld]) -> dict[str, int]:
+    """Return what broke in a side's own code, each with how many sessions it ended."""
+    first = (next(failures_in(each.jsonl), None) for each in played)
+    return dict(Counter(str(each) for each in first if each).most_common())
 
 
 def _compared(worlds: Sequence[BothPlayed], terms: Terms) -> ComparedSides:

@@ -158,6 +158,8 @@ def _counted(reasons: Mapping[str, int]) -> str:
 def _found(verdict: Migration) -> Text:
     """Return the headline of sides that could be compared, as the exit code says."""
     holds = f"{verdict.holds or 'no relation'} holds"
+    if verdict.crashed:
+        return _crashed(verdict)
     if verdict.nothing_ran:
         what = "there is no ordinary world in which OLD works"
         return Text(f"NOTHING COMPARED  {what}", "bold yellow")
@@ -169,9 +171,18 @@ def _found(verdict: Migration) -> Text:
         return Text(f"DIVERGES  {what}{_narrow(verdict)}", "bold red")
     if verdict.broken:
         return Text(f"LACKS WHAT IS INTENDED  {holds}{_narrow(verdict)}", "bold red")
+    told = f"HOLDS  {verdict.holds}", "bold green"
     if verdict.stale:
-        return Text(f"HAS UNUSED ENTRIES  {holds}{_narrow(verdict)}", "bold yellow")
-    return Text(f"HOLDS  {verdict.holds}{_narrow(verdict)}", "bold green")
+        told = f"HAS UNUSED ENTRIES  {holds}", "bold yellow"
+    return Text(told[0] + _narrow(verdict), told[1])
+
+
+def _crashed(verdict: Migration) -> Text:
+    """Return the headline where mostly OLD's own code was seen to break."""
+    broken = verdict.failures["old"]
+    many, of = sum(broken.values()), counted(verdict.worlds, "world")
+    what = f"OLD's own code breaks in {many:,} of {of}: {short(next(iter(broken)))}"
+    return Text(f"NOT EXERCISED  {what}", "bold yellow")
 
 
 def _narrow(verdict: Migration) -> str:
@@ -236,6 +247,9 @@ def _basis(verdict: Migration) -> Iterator[Text]:
     for side in SIDES:
         if side in verdict.exercise:
             yield from _exercise(side, verdict.exercise[side])
+        for text, times in [*verdict.failures.get(side, {}).items()][:MANY]:
+            line = f"its own code broke in {counted(times, 'world')}: {short(text)}"
+            yield _indented(line, "yellow")
 
 
 def _domain(verdict: Migration) -> Iterator[str]:

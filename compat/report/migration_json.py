@@ -145,6 +145,7 @@ class ReportedVerdict(ReportPart):
     ordinary: int | None
     unusual_worlds: int
     outside: dict[str, int]
+    failures: dict[Literal["old", "new"], dict[str, int]]
     unusual: ReportedUnusual | None
     families: dict[str, int]
     corpus: str
@@ -219,6 +220,7 @@ def to_json(verdict: Migration) -> Json:
         unusual_worlds=verdict.apart,
         unusual=_unusual(verdict.unusual),
         corpus=verdict.digest,
+        failures={side: dict(each) for side, each in verdict.failures.items()},
         exercise={side: _exercise(each) for side, each in verdict.exercise.items()},
         not_exercised=verdict.idle,
         noise=[_named(each, "side", "channel", "path") for each in verdict.noise],

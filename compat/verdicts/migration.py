@@ -190,6 +190,7 @@ class Migration:
     of the largest of the ``groups``. ``outside`` are worlds in which OLD itself cannot
     work, by the reason. ``ordinary`` and ``apart`` count the worlds that could be
     compared, None if none was. ``unused`` are volatile fields that differ nowhere.
+    ``failures`` are what broke by itself in a side's own code, with how many sessions.
     """
 
     required: str
@@ -214,11 +215,23 @@ class Migration:
     apart: int = 0
     unusual: UnusualDivergence | None = None
     searched: Searched | None = None
+    failures: Mapping[Side, Mapping[str, int]] = field(
+        default_factory=dict[Side, Mapping[str, int]]
+    )
 
     @property
     def nothing_ran(self) -> bool:
         """Whether there is no ordinary world in which OLD works."""
         return self.ordinary == 0
+
+    @property
+    def crashed(self) -> bool:
+        """Whether what could be seen of OLD is mostly that its own code breaks.
+
+        Not where something else was seen to differ.
+        """
+        broken = sum(self.failures.get("old", {}).values())
+        return 2 * broken > self.worlds and (self.nothing_ran or self.sufficient)
 
     @property
     def narrow(self) -> bool:

@@ -292,6 +292,13 @@ def _errors(seen: Seen) -> Iterator[ChannelEntry]:
             yield _entry(each, point=point, error=data["class"], **fields)
 
 
+def _wrapping(seen: Seen) -> Iterator[ChannelEntry]:
+    """Yield the classes that a framework put around each error that came out (i)."""
+    for each in seen.of("build_error", "event"):
+        if "error" in each["data"]:
+            yield _entry(each, around=each["data"]["error"].get("around", []))
+
+
 def _checkpoints(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield what was kept after each step of a run, as a whole (j).
 
@@ -381,6 +388,7 @@ CHANNELS: Final[Mapping[str, Channel]] = MappingProxyType(
         "observed": _observed,
         "chunks": _chunks,
         "interleaving": _interleaving,
+        "wrapping": _wrapping,
         "checkpoints": _checkpoints,
     }
 )

@@ -27,6 +27,7 @@ from refengine.testing.graphs.bridge import bridge_of
 from refengine.testing.graphs.messages import calls_of, marks, role_of, said, text_of
 from refengine.testing.graphs.tools import OWN
 from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.own_failures import told
 from refengine.testing.recorder import Recorder, snapshot
 from refengine.testing.tool_runs import point_of_scripted
 from refengine.testing.world import World
@@ -208,7 +209,7 @@ def _error_entry(error: Exception) -> dict[str, Json]:
     if point is None:
         point = "max_iterations" if isinstance(error, GraphRecursionError) else "hook"
     entry: dict[str, Json] = {"point": point, "text": str(error)}
-    return {"error": entry, "class": type(error).__name__}
+    return {"error": entry, "class": type(error).__name__, **told(error)}
 
 
 def _of_client(error: BaseException) -> str | None:
