@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
 from compat.migration.corpus import Corpus
 from compat.migration.differences import (
@@ -26,6 +26,7 @@ from compat.migration.pairs import (
     Anew,
     Beside,
     BothPlayed,
+    NamedWorld,
     Progress,
     SidePair,
     SideRunner,
@@ -39,6 +40,7 @@ from compat.migration.pairs import (
     typical,
     unusual_divergence,
 )
+from compat.migration.points import Point
 from compat.migration.sessions import (
     Enough,
     SideSessions,
@@ -49,6 +51,8 @@ from compat.verdicts.migration import (
     Broken,
     Exercise,
     Migration,
+    PointsVerdict,
+    PointVerdict,
     Side,
     UnusualDivergence,
 )
@@ -208,6 +212,7 @@ class MigrationJudge(Generic[P]):
                 return replace(base, noise=noise)
             base = replace(
                 base,
+                points=points_of(self.corpus, compared, terms.required),
                 holds=_held(compared, terms),
                 unused=tuple(_unused(compared, [*ours, *again.values()], terms)),
                 broken=tuple(self._lacking(new, theirs, compared)),
@@ -336,12 +341,21 @@ class MigrationJudge(Generic[P]):
             return base  # it was the order of calls, which is another one each time
         return replace(
             base,
+            point=_point_of(base, self._point_alone(named, start)),
             world=world,
             diverging=len(named),
             groups=groups_of(named),
             noise=noise,
             divergence=divergence,
         )
+
+    def _point_alone(
+        self, named: Sequence[NamedWorld], shown: NamedWorld
+    ) -> str | None:
+        """Return the point of what is shown, if worlds of points alone show that."""
+        alike = (each for each in named if each.kind == shown.kind)
+        points = {self.corpus.worlds[each.world.at].point for each in alike}
+        return None if None in points else self.corpus.worlds[shown.world.at].point
 
     def _pair(
         self,
@@ -369,6 +383,44 @@ class MigrationJudge(Generic[P]):
         if terms.everywhere:
             return fits
         return lambda world: fits(world) and self.corpus.unusual(world) is None
+
+
+def points_of(
+    corpus: Corpus, compared: ComparedSides, required: str
+) -> PointsVerdict | None:
+    """Return which points were played, and where the sides differ in them."""
+    found = corpus.points
+    if found is None:
+        return None
+    broken_by = frozenset(channels_of(required))
+    each = tuple(_at_point(p, corpus, compared, broken_by) for p in found.pair.points)
+    return PointsVerdict(found.pair.old, found.pair.new, found.pair.guide, each)
+
+
+def _at_point(
+    point: Point, corpus: Corpus, compared: ComparedSides, channels: frozenset[str]
+) -> PointVerdict:
+    absent = corpus.points and corpus.points.absent.get(point.id)
+    played = [e for e in compared.worlds if corpus.worlds[e.at].point == point.id]
+    inside = [each for each in played if each.refused is None]
+    refused = Counter(each.refused for each in played if each.refused).most_common(1)
+    state: Literal["played", "absent", "unplayed"] = "played"
+    reason = ""
+    if absent:
+        state, reason = "absent", absent
+    elif not inside and refused:
+        state, reason = "absent", f"OLD cannot be run there: {refused[0][0]}"
+    elif not inside:
+        state, reason = "unplayed", "its worlds were left out"
+    none = frozenset[str]()
+    differing = [e for e in inside if channels & compared.differing.get(e.at, none)]
+    many = len(inside), len(differing)
+    return PointVerdict(point.id, point.says, point.about, state, reason, *many)
+
+
+def _point_of(base: Migration, name: str | None) -> PointVerdict | None:
+    points = () if base.points is None else base.points.each
+    return next((each for each in points if each.id == name), None)
 
 
 def failures_of(played: Iterable[TracedWorld]) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -19,6 +20,7 @@ from compat.verdicts.migration import (
     Migration,
     Noise,
     OverTheWire,
+    PointsVerdict,
     UnusualDivergence,
 )
 from compat.verdicts.relations import DEFAULT_RELATION, channels_of
@@ -171,7 +173,8 @@ def _found(verdict: Migration) -> Text:
         return Text(f"DIVERGES  {what}{_narrow(verdict)}", "bold red")
     if verdict.broken:
         return Text(f"LACKS WHAT IS INTENDED  {holds}{_narrow(verdict)}", "bold red")
-    told = f"HOLDS  {verdict.holds}", "bold green"
+    weakly = ", weakly: a point was not played" if verdict.unplayed else ""
+    told = f"HOLDS  {verdict.holds}{weakly}", "bold green"
     if verdict.stale:
         told = f"HAS UNUSED ENTRIES  {holds}", "bold yellow"
     return Text(told[0] + _narrow(verdict), told[1])
@@ -206,6 +209,8 @@ def _divergence(found: DescribedDivergence, verdict: Migration) -> Iterator[Text
     old, new = both(at.old, at.new)
     yield _indented(f"old    {old}")
     yield _indented(f"new    {new}")
+    if verdict.point is not None:
+        yield _indented(f"point  {verdict.point.says} ({verdict.point.about})")
     for side, text in found.causes:
         yield _indented(f"cause  {side}: {short(text)}")
     if len(found.lines) > 1:
@@ -244,6 +249,8 @@ def _basis(verdict: Migration) -> Iterator[Text]:
         yield _indented(f"a search of {counted(plays, 'play')} added {joined} of them")
     yield from map(_indented, _domain(verdict))
     yield from map(_indented, _groups(verdict))
+    if verdict.points is not None:
+        yield from map(_indented, _points(verdict.points))
     for side in SIDES:
         if side in verdict.exercise:
             yield from _exercise(side, verdict.exercise[side])
@@ -263,6 +270,21 @@ def _domain(verdict: Migration) -> Iterator[str]:
         yield f"{many} of them {does(many, 'are')} left out: OLD cannot be run there"
         for reason, count in [*verdict.outside.items()][:3]:
             yield f"  {short(reason)} ({count})"
+
+
+def _points(found: PointsVerdict) -> Iterator[str]:
+    """Yield how many of the points where the engines differ were played, and which."""
+    states = Counter(each.state for each in found.each)
+    many, absent = len(found.each), states["absent"]
+    line = f"{counted(many, 'point')} where {found.old} and {found.new} differ:"
+    line += f" {states['played']} played, {absent} {does(absent, 'do')} not concern it"
+    yield f"{line}, {states['unplayed']} left out" if states["unplayed"] else line
+    for each in found.each:
+        if each.state == "unplayed":
+            yield f"  {each.id}: not played, {each.reason}"
+        elif each.diverging:
+            worlds = counted(each.diverging, "world")
+            yield f"  {each.id}: diverges in {worlds} ({found.guide}, {each.about})"
 
 
 def _groups(verdict: Migration) -> Iterator[str]:

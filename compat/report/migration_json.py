@@ -23,6 +23,7 @@ from compat.verdicts.migration import (
     JudgedCase,
     Migration,
     OverTheWire,
+    PointsVerdict,
     UnusualDivergence,
 )
 from compat.verdicts.sharpness import Sharpness
@@ -132,6 +133,30 @@ class ReportedSharpness(ReportPart):
     unnoticed: list[ReportedChange]
 
 
+class ReportedPoint(ReportPart):
+    """A point where the engines of both sides differ: whether it was played, and how.
+
+    ``about`` is the posture or the row of the guide that it shows.
+    """
+
+    id: str
+    says: str
+    about: str
+    state: Literal["played", "absent", "unplayed"]
+    reason: str
+    worlds: int
+    diverging: int
+
+
+class ReportedPoints(ReportPart):
+    """The points where two profiles of engines differ."""
+
+    old: str
+    new: str
+    guide: str
+    each: list[ReportedPoint]
+
+
 class ReportedVerdict(ReportPart):
     """The answer for one pair of sides."""
 
@@ -158,6 +183,8 @@ class ReportedVerdict(ReportPart):
     volatile_by_door: dict[str, Any]
     search: ReportedSearch | None
     sharpness: ReportedSharpness | None
+    points: ReportedPoints | None
+    point: str | None
     fault: dict[str, str] | None
 
 
@@ -234,6 +261,8 @@ def to_json(verdict: Migration) -> Json:
         volatile_by_door=VOLATILE if verdict.of_graphs else {},
         search=verdict.searched and _told(ReportedSearch, verdict.searched),
         sharpness=_sharpness(verdict.sharpness),
+        points=_points(verdict.points),
+        point=verdict.point and verdict.point.id,
         fault=verdict.fault and _named(verdict.fault, "side", "kind"),
     )
 
@@ -306,6 +335,13 @@ def _sharpness(found: Sharpness | None) -> Json | None:
             _told(ReportedChange, each, marked=each.reason) for each in found.unnoticed
         ],
     )
+
+
+def _points(found: PointsVerdict | None) -> Json | None:
+    if found is None:
+        return None
+    each = [_told(ReportedPoint, point) for point in found.each]
+    return _told(ReportedPoints, found, each=each)
 
 
 def _told(model: type[BaseModel], found: object, **own: object) -> Json:

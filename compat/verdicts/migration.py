@@ -182,6 +182,34 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True)
+class PointVerdict:
+    """A point in which the engines of both sides differ, and whether it was played.
+
+    ``about`` is the posture or the row of the guide; ``reason`` is why it does not
+    concern the sides, or why no world of it was played. So many ``worlds`` were, and in
+    so many the sides were ``diverging``.
+    """
+
+    id: str
+    says: str
+    about: str
+    state: Literal["played", "absent", "unplayed"]
+    reason: str = ""
+    worlds: int = 0
+    diverging: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PointsVerdict:
+    """The points in which two engines differ whatever a subject does."""
+
+    old: str
+    new: str
+    guide: str
+    each: Sequence[PointVerdict]
+
+
+@dataclass(frozen=True, slots=True)
 class Migration:
     """The answer to "does NEW still do what OLD did?".
 
@@ -190,7 +218,9 @@ class Migration:
     of the largest of the ``groups``. ``outside`` are worlds in which OLD itself cannot
     work, by the reason. ``ordinary`` and ``apart`` count the worlds that could be
     compared, None if none was. ``unused`` are volatile fields that differ nowhere.
-    ``failures`` are what broke by itself in a side's own code, with how many sessions.
+    ``points`` are those in which the engines differ, None where none is known, and
+    ``point`` is that which the divergence was seen at. ``failures`` are what broke by
+    itself in a side's own code, with how many sessions.
     """
 
     required: str
@@ -215,6 +245,8 @@ class Migration:
     apart: int = 0
     unusual: UnusualDivergence | None = None
     searched: Searched | None = None
+    points: PointsVerdict | None = None
+    point: PointVerdict | None = None
     failures: Mapping[Side, Mapping[str, int]] = field(
         default_factory=dict[Side, Mapping[str, int]]
     )
@@ -232,6 +264,12 @@ class Migration:
         """
         broken = sum(self.failures.get("old", {}).values())
         return 2 * broken > self.worlds and (self.nothing_ran or self.sufficient)
+
+    @property
+    def unplayed(self) -> Sequence[PointVerdict]:
+        """The points that concern the sides and that no world was played for."""
+        points = () if self.points is None else self.points.each
+        return tuple(each for each in points if each.state == "unplayed")
 
     @property
     def narrow(self) -> bool:
