@@ -40,7 +40,7 @@ from compat.migration.pairs import (
     typical,
     unusual_divergence,
 )
-from compat.migration.points import Point
+from compat.migration.points import EnginePoint
 from compat.migration.sessions import (
     Enough,
     SideSessions,
@@ -398,7 +398,10 @@ def points_of(
 
 
 def _at_point(
-    point: Point, corpus: Corpus, compared: ComparedSides, channels: frozenset[str]
+    point: EnginePoint,
+    corpus: Corpus,
+    compared: ComparedSides,
+    channels: frozenset[str],
 ) -> PointVerdict:
     absent = corpus.points and corpus.points.absent.get(point.id)
     played = [e for e in compared.worlds if corpus.worlds[e.at].point == point.id]

@@ -28,7 +28,7 @@ NEITHER: Final = "neither side speaks"
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class EnginePoint:
     """One point: what differs there, whom it concerns, and the worlds that show it.
 
     It is about a posture of the profiles, about a row of the guide, or about both.
@@ -67,7 +67,7 @@ class PointPair:
     old: str
     new: str
     guide: str
-    points: tuple[Point, ...]
+    points: tuple[EnginePoint, ...]
     without: Mapping[str, str]
     """Postures and rows that no world of a subject's shows, and why."""
 
@@ -134,8 +134,8 @@ def _pair(written: Data) -> PointPair:
     return PointPair(old, new, guide, tuple(points), MappingProxyType(without))
 
 
-def _point(written: Data) -> Point:
-    return Point(
+def _point(written: Data) -> EnginePoint:
+    return EnginePoint(
         written["id"],
         written["says"],
         tuple(written["world"]),

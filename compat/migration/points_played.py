@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from compat.migration.points import (
     Data,
-    Point,
+    EnginePoint,
     PointPair,
     SaidNames,
     pair_of,
@@ -44,7 +44,7 @@ class PointWorlds:
     """The points of two sides: the worlds of each, or why it does not concern them."""
 
     pair: PointPair
-    worlds: tuple[tuple[Point, Data], ...]
+    worlds: tuple[tuple[EnginePoint, Data], ...]
     absent: Mapping[str, str]
 
 
@@ -61,7 +61,7 @@ def point_worlds(
     if pair is None:
         return None
     said = {"old": old, "new": new}
-    found: list[tuple[Point, Data]] = []
+    found: list[tuple[EnginePoint, Data]] = []
     absent: dict[str, str] = {}
     for point in pair.points:
         why = point.absent(said)
@@ -73,7 +73,7 @@ def point_worlds(
 
 
 def _worlds(
-    point: Point, old: SaidNames, words: Words, more: GraphWords
+    point: EnginePoint, old: SaidNames, words: Words, more: GraphWords
 ) -> Iterator[Data]:
     """Yield the worlds of a point, no two the same, each in one of both ways."""
     seen: set[str] = set()
