@@ -210,3 +210,42 @@ def test_only_what_a_framework_puts_around_an_error_is_taken_off(own) -> None:
 
     assert unwrapped(mine) == (mine, [])
     assert own_failure(theirs) is None
+
+
+# NEW that cannot be built
+
+TWICE = """
+class First:
+    name = "first"
+
+    def before_agent(self, ctx, config):
+        return ctx
+
+def subject(world):
+    first = First()
+    return [first, first]
+"""
+RAISES = """
+def subject(world):
+    raise ValueError("a name that is taken")
+"""
+
+
+@pytest.mark.parametrize(
+    ("new", "error"), [(TWICE, "SameExtensionTwiceError"), (RAISES, "ValueError")]
+)
+def test_new_that_cannot_be_built_diverges_with_the_cause(tmp_path, new, error) -> None:
+    old = STRUCT.format(more="", body="pass")
+
+    verdict = judged(tmp_path, old, new)
+
+    assert code_of(verdict) == 1
+    assert verdict.divergence is not None
+    assert verdict.divergence.code == "ERROR_NEW"
+    assert error in dict(verdict.divergence.causes)["new"]
+
+
+def test_old_that_cannot_be_built_is_a_mistake_in_what_was_given(tmp_path) -> None:
+    verdict = judged(tmp_path, RAISES, STRUCT.format(more="", body="pass"))
+
+    assert code_of(verdict) == 2

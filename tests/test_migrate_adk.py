@@ -153,6 +153,9 @@ class Take(Refuse):
 
 def takes(world):
     return agent(world), [Take()]
+
+def twice(world):
+    return agent(world), [Block(), Block()]
 """
 
 
@@ -221,6 +224,16 @@ def test_exception_of_another_class_in_the_same_wrapping_is_one(folder) -> None:
     found = verdict.divergence
     assert found.code == "ERROR_CLASS"
     assert (found.difference.old, found.difference.new) == ("ValueError", "KeyError")
+
+
+@needs_adk
+def test_a_plugin_twice_is_refused_by_the_framework_and_diverges(folder) -> None:
+    verdict = judged(folder, "blocks", "twice")["twice"]
+
+    assert verdict.fault is None
+    assert verdict.unbuilt
+    assert verdict.divergence.code == "ERROR_NEW"
+    assert "already registered" in dict(verdict.divergence.causes)["new"]
 
 
 @needs_adk

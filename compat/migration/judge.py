@@ -19,6 +19,7 @@ from compat.migration.differences import (
     GRAPHS,
     Additions,
     Mask,
+    TraceChannels,
     broken,
     differences,
 )
@@ -278,6 +279,7 @@ class MigrationJudge(Generic[P]):
             outside=dict(outside.most_common()),
             ordinary=len(compared.those(unusual=False)),
             apart=len(compared.those(unusual=True)),
+            unbuilt=_only_old_is_built(compared.inside),
         )
 
     def _lacking(
@@ -486,6 +488,16 @@ def _tries(sessions: SideSessions, *, explain: bool) -> int:
         return TRIES_OF_PROGRAMS
     most = TRIES_OF_GRAPHS if sessions.slow else TRIES
     return most if explain else min(most, TRIES_IN_A_FOLDER)
+
+
+def _only_old_is_built(worlds: Sequence[BothPlayed]) -> bool:
+    """Tell whether NEW ended before its first run in all worlds, and OLD did not."""
+
+    def ended(side: TraceChannels) -> bool:
+        return any(each.value["run"] == 0 for each in side.entries("errors"))
+
+    fails = all(ended(each.new) for each in worlds)
+    return fails and not all(ended(each.old) for each in worlds)
 
 
 def _has_neighbours(world: Scenario) -> bool:

@@ -295,8 +295,11 @@ class SubjectRunner:
             each.see_that_it_works()
 
     def see_that_it_works(self) -> None:
-        """Raise SideFault if the subject raised wherever it was called."""
-        if self._raised is not None and not self._built:
+        """Raise SideFault if OLD raised wherever it was called.
+
+        Where only NEW cannot be built, that is how they differ.
+        """
+        if self._raised is not None and not self._built and self._label == "old":
             raise SideFault("raised", self._label, self._ref.text, self._raised, 1)
 
     def _summed(self, played: SidePlayed, world: Scenario) -> SidePlayed:

@@ -218,6 +218,7 @@ class Migration:
     of the largest of the ``groups``. ``outside`` are worlds in which OLD itself cannot
     work, by the reason. ``ordinary`` and ``apart`` count the worlds that could be
     compared, None if none was. ``unused`` are volatile fields that differ nowhere.
+    NEW is ``unbuilt`` where only OLD can be built, and that in every world.
     ``points`` are those in which the engines differ, None where none is known, and
     ``point`` is that which the divergence was seen at. ``failures`` are what broke by
     itself in a side's own code, with how many sessions.
@@ -245,6 +246,7 @@ class Migration:
     apart: int = 0
     unusual: UnusualDivergence | None = None
     searched: Searched | None = None
+    unbuilt: bool = False
     points: PointsVerdict | None = None
     point: PointVerdict | None = None
     failures: Mapping[Side, Mapping[str, int]] = field(
@@ -304,9 +306,12 @@ class Migration:
 
     @property
     def idle(self) -> tuple[tuple[Side, str], ...]:
-        """The hooks of either side that no world entered."""
+        """The hooks of either side that no world entered, if there is an agent."""
         return tuple(
-            (side, hook) for side, each in self.exercise.items() for hook in each.idle
+            (side, hook)
+            for side, each in self.exercise.items()
+            if side == "old" or not self.unbuilt
+            for hook in each.idle
         )
 
 

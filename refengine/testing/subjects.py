@@ -74,6 +74,14 @@ class SubjectError(TypeError):
         super().__init__(f"subject(world) returned {_short(got)}: {why}; {instead}")
 
 
+class UnbuiltError(Exception):
+    """A framework refused to build what a subject returned; its error is the cause."""
+
+    def __init__(self, cause: Exception) -> None:
+        self.cause = cause
+        super().__init__(str(cause))
+
+
 @dataclass(frozen=True, slots=True)
 class Played:
     """One session: what the world saw, and how often each hook of the subject ran."""
