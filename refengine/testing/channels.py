@@ -129,8 +129,9 @@ def _ends(seen: Seen, keys: Sequence[str], *, turn: bool) -> Iterator[ChannelEnt
     for each in seen.of("run_end"):
         if (each["run"] in seen.turns) == turn:
             fields = {key: each["data"].get(key) for key in keys}
-            if "messages" in keys and "values" in each["data"]:
-                fields["values"] = each["data"]["values"]
+            if "messages" in keys:
+                more = ("values", UNKEPT)
+                fields |= {k: each["data"][k] for k in more if k in each["data"]}
             yield _entry(each, **fields)
 
 
@@ -215,13 +216,18 @@ SLOT: Final = "slot"
 """Whose callbacks those are that stand in the only slot there is."""
 
 
+UNKEPT: Final = "unkept"
+"""The mark of a run that failed where nothing keeps what it left."""
+
+
 def _pairing(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield what is wrong with ids and results of calls, where messages are sent (g).
 
     Vendors refuse a request in which a call has no result or a result no call.
     """
     for each in seen.of("model_request", "run_end"):
-        yield _entry(each, **_unpaired(each["data"]["messages"]))
+        unkept = {UNKEPT: True} if each["data"].get(UNKEPT) else {}
+        yield _entry(each, **_unpaired(each["data"]["messages"]), **unkept)
 
 
 def _unpaired(messages: Iterable[Mapping[str, Any]]) -> dict[str, Json]:
@@ -419,6 +425,9 @@ VOLATILE: Final[Mapping[str, str]] = MappingProxyType(
         "the order of threads": "calls of one answer end in any order",
         "the call of an effect, where OLD's has none": (
             "a node that makes all calls itself does not say in which"
+        ),
+        "what a run left that failed, if only one side has a checkpointer": (
+            "nobody can have looked for it"
         ),
         "ways that only NEW has": "nobody can have called OLD in them",
     }
