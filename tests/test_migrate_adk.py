@@ -67,6 +67,12 @@ def refuse(tool, args, tool_context):
     if args.get("q") == "password":
         raise ValueError("no")
 
+def take(tool, args, tool_context):
+    tool_context.state["orders"] = args["order"] + tool_context.state["tenant"]
+
+def takes(world):
+    return agent(world, before_tool_callback=take)
+
 def agent(world, **more):
     adk = world.as_adk()
     return LlmAgent(name="helper", model=adk.model, tools=[*adk.tools], **more)
@@ -81,7 +87,7 @@ NEW = """
 from google.adk.apps import App
 from google.adk.plugins import BasePlugin
 from google.adk.runners import Runner
-from old import agent, block, canned, refuse, said
+from old import agent, block, canned, refuse, said, take
 
 class Block(BasePlugin):
     key = "user:asked"
@@ -130,6 +136,26 @@ def elsewhere(world):
 
 def refuses(world):
     return agent(world), [Refuse()]
+
+class Otherwise(Refuse):
+    async def before_tool_callback(self, *, tool, tool_args, tool_context):
+        try:
+            return refuse(tool, tool_args, tool_context)
+        except ValueError:
+            raise KeyError("no") from None
+
+def refuses_otherwise(world):
+    return agent(world), [Otherwise()]
+
+class Take(Refuse):
+    async def before_tool_callback(self, *, tool, tool_args, tool_context):
+        return take(tool, tool_args, tool_context)
+
+def takes(world):
+    return agent(world), [Take()]
+
+def twice(world):
+    return agent(world), [Block(), Block()]
 """
 
 
@@ -182,15 +208,43 @@ def test_wrong_ports_are_told_by_what_they_change(folder) -> None:
 
 
 @needs_adk
-def test_exception_that_a_plugin_wraps_is_another_class(folder) -> None:
+def test_exception_that_a_plugin_wraps_is_told_and_no_divergence(folder) -> None:
     verdict = judged(folder, "refuses", "refuses")["refuses"]
 
     found = verdict.divergence
+    assert verdict.holds == "same-effects"
+    assert found.code == "ERROR_WRAPPED"
+    assert (found.difference.old, found.difference.new) == ([], ["RuntimeError"])
+
+
+@needs_adk
+def test_exception_of_another_class_in_the_same_wrapping_is_one(folder) -> None:
+    verdict = judged(folder, "refuses", "refuses_otherwise")["refuses_otherwise"]
+
+    found = verdict.divergence
     assert found.code == "ERROR_CLASS"
-    assert (found.difference.old, found.difference.new) == (
-        "ValueError",
-        "RuntimeError",
-    )
+    assert (found.difference.old, found.difference.new) == ("ValueError", "KeyError")
+
+
+@needs_adk
+def test_a_plugin_twice_is_refused_by_the_framework_and_diverges(folder) -> None:
+    verdict = judged(folder, "blocks", "twice")["twice"]
+
+    assert verdict.fault is None
+    assert verdict.unbuilt
+    assert verdict.divergence.code == "ERROR_NEW"
+    assert "already registered" in dict(verdict.divergence.causes)["new"]
+
+
+@needs_adk
+def test_state_and_arguments_are_given_that_a_callback_takes_for_granted(
+    folder,
+) -> None:
+    verdict = judged(folder, "takes", "takes")["takes"]
+
+    assert verdict.sufficient
+    assert verdict.outside == {}
+    assert verdict.failures["old"] == {}
 
 
 def bad_returns():

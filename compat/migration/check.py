@@ -18,6 +18,7 @@ from compat.migration.judge import MigrationJudge, Terms
 from compat.migration.options import EVERYWHERE
 from compat.migration.pairs import PlayError
 from compat.migration.places import with_places
+from compat.migration.points_played import point_worlds
 from compat.migration.refs import PYTHON, RefError, SubjectRef
 from compat.migration.remote.runner import check_remote
 from compat.migration.reproducer import SideFiles
@@ -61,7 +62,7 @@ def code_of(verdict: Migration) -> int:
         codes.append(NOT_COMPARABLE)
     elif not verdict.sufficient:
         codes.append(DIFFERS)
-    if verdict.idle or verdict.nothing_ran:
+    if verdict.idle or verdict.nothing_ran or verdict.crashed:
         codes.append(NOTHING_RAN)
     if verdict.sharpness is not None and not verdict.sharpness.enough:
         codes.append(NOTHING_RAN)
@@ -171,8 +172,11 @@ def corpus_of(
     spoken = Spoken.of(sources.values(), outside)
     given = how.given.worlds(words, how.seed, graphs=graphs is not None)
     own = OwnWorlds(tuple(given), how.given.declared)
+    points = None
+    if graphs is not None and not graphs.adk:
+        points = point_worlds(sources, words, graphs)
     corpus = make_corpus(
-        words, how.examples, how.seed, graphs, spoken, own, fit=said.fit
+        words, how.examples, how.seed, graphs, spoken, own, fit=said.fit, points=points
     )
     return corpus if how.wire is None else how.wire.corpus(corpus)
 

@@ -66,6 +66,7 @@ _OTHERS: Final[Mapping[str, str]] = MappingProxyType(
         "saved": "SAVED",
         "checkpoints": "STATE_KEPT",
         "nodes": "NODES",
+        "wrapping": "ERROR_WRAPPED",
     }
 )
 

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from hashlib import sha256
 from importlib.resources import files
 from itertools import chain
 from typing import Any, Final
 
+from compat.migration.points_played import PointWorlds
 from refengine.testing.notation import CALL_START, encoded
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
@@ -45,6 +46,8 @@ from refengine.testing.subject_worlds.worlds import (
 
 LASTING: Final = frozenset(("interrupts", "cancelled"))
 """Families of worlds whose runs are kept, asked about or broken off; only these are."""
+POINTS: Final = "points"
+"""The family of worlds that show where two engines differ."""
 AS_GIVEN: Final = "given"
 """How families of sessions that a user gave are called, with the number of the file."""
 
@@ -124,13 +127,15 @@ class NoExamplesError(ValueError):
 class MigrationWorld:
     """One world of a corpus: what is played, and of which family it is.
 
-    ``unusual`` says why no application meets it, None if it is an ordinary one.
+    ``unusual`` says why no application meets it, None if it is an ordinary one, and
+    ``point`` is the id of that which it was made to show.
     """
 
     scenario: Scenario
     family: str
     fixed: bool
     unusual: str | None = None
+    point: str | None = None
 
 
 @dataclass(frozen=True)
@@ -142,7 +147,8 @@ class Corpus:
     both sides say of the worlds they are used in, which tells the unusual ones. Runs
     of ``slow`` ones take milliseconds, as those of other frameworks do, and each of
     ``costly`` ones starts a program. ``additions`` are channels and paths at which what
-    only NEW has is not a difference.
+    only NEW has is not a difference. ``points`` are those in which the engines of both
+    sides differ, None where none is known.
     """
 
     worlds: tuple[MigrationWorld, ...]
@@ -153,10 +159,19 @@ class Corpus:
     slow: bool = False
     costly: bool = False
     additions: tuple[tuple[str, str], ...] = ()
+    points: PointWorlds | None = None
 
     def unusual(self, world: Scenario) -> str | None:
         """Return why no application of the two sides meets a world, of any kind."""
         return unusual(world, self.spoken)
+
+    def with_worlds(self, others: Mapping[int, Scenario]) -> Corpus:
+        """Return the corpus with other worlds at some of its places."""
+        worlds = [*self.worlds]
+        for at, world in others.items():
+            unusual = self.unusual(world)
+            worlds[at] = replace(worlds[at], scenario=world, unusual=unusual)
+        return replace(self, worlds=tuple(worlds))
 
     @cached_property
     def json(self) -> str:
@@ -183,12 +198,13 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
     own: OwnWorlds = NO_OWN,
     *,
     fit: WorldFit | None = None,
+    points: PointWorlds | None = None,
 ) -> Corpus:
     """Return the fixed worlds, the user's ``own``, and so many generated ones.
 
     Families take turns, so that with 100 examples each has five worlds or more. With
     the words of ``graphs`` all worlds are such as a graph may have, and a few more;
-    so they are with the ``fit`` of another shape.
+    so they are with the ``fit`` of another shape. Worlds of ``points`` stand first.
     Raises NoExamplesError.
     """
     if examples < 1:
@@ -214,11 +230,25 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
         for at_first, some in ((True, fixed), (False, chain(given, made)))
         for family, world in some
     ]
+    shown = () if points is None else points.worlds
+    first = ((point, _declared(POINTS, world, own.declared)) for point, world in shown)
+    at_points = (
+        replace(_entry(POINTS, world, fixed=True, spoken=spoken), point=point.id)
+        for point, world in first
+    )
     fits = None if fit is None else fit.fits
     fits = fits_adk if graphs is not None and graphs.adk else fits
     more = () if fit is None else fit.additions
     slow = graphs is not None or fit is not None
-    return Corpus(tuple(entries), seed, fits, spoken=spoken, slow=slow, additions=more)
+    return Corpus(
+        (*at_points, *entries),
+        seed,
+        fits,
+        spoken=spoken,
+        slow=slow,
+        additions=more,
+        points=points,
+    )
 
 
 def _declared(family: str, world: Any, tools: Mapping[str, DeclaredTool]) -> object:  # noqa: ANN401  # JSON of a scenario

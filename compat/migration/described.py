@@ -158,10 +158,11 @@ def started_by(
 
 
 def _is_refusal(difference: Difference) -> bool:
-    """Tell whether only one side puts something in that cannot be kept."""
+    """Tell whether only one side puts in what cannot be kept, or cannot be built."""
     sides = (difference.old, difference.new)
     return difference.channel == "errors" and any(
-        isinstance(each, Mapping) and each.get("error") == NotKeepableError.__name__
+        isinstance(each, Mapping)
+        and (each.get("error") == NotKeepableError.__name__ or each.get("run") == 0)
         for each in sides
     )
 

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from compat.verdicts.migration import Difference
 from refengine.messages import Json
-from refengine.testing.channels import CHANNELS, ChannelEntry, Seen, project
+from refengine.testing.channels import CHANNELS, UNKEPT, ChannelEntry, Seen, project
 from refengine.testing.trace import MISSING, same
 
 Entry: TypeAlias = "Mapping[str, Json]"
@@ -50,6 +50,28 @@ class Additions(Mask):
 
 
 @dataclass(frozen=True, slots=True)
+class KeptByOne(Mask):
+    """What a run left that failed, where one side has nothing that would keep it.
+
+    A checkpointer that is added keeps it, and nobody can have looked for it before.
+    """
+
+    def covers(self, difference: Difference) -> bool:  # noqa: ARG002  # as all masks
+        """Tell that nothing is covered: what is not to be compared is not there."""
+        return False
+
+    def compared(self, old: Entry, new: Entry) -> tuple[Entry, Entry]:
+        """Return what is left to compare of two entries."""
+        if not (old.get(UNKEPT) or new.get(UNKEPT)):
+            return old, new
+        return _ended(old), _ended(new)
+
+
+def _ended(entry: Entry) -> Entry:
+    return {k: entry[k] for k in ("run", "status", "answer") if k in entry}
+
+
+@dataclass(frozen=True, slots=True)
 class CallsUnknown(Mask):
     """Entries of which OLD does not say in which call of a tool they came about.
 
@@ -81,8 +103,14 @@ GRAPHS: Final = (
     CallsUnknown("effects", "[*]"),
     Additions("state", "[*].values"),
     Additions("second_turn", "[*].values"),
+    *(KeptByOne(each, "[*]") for each in ("state", "second_turn", "pairing")),
 )
-"""What may differ between two graphs: keys of the state that the older one has not."""
+"""What may differ between two graphs: keys of the state that the older one has not, and
+what a failed run leaves where only one of them keeps it."""
+
+
+BY_ENTRY: Final = (CallsUnknown, KeptByOne)
+"""Masks that look at both entries as a whole."""
 
 
 class TraceChannels:
@@ -170,7 +198,7 @@ def differences(
             channel,
             old.entries(channel),
             new.entries(channel),
-            [m for m in masks if isinstance(m, CallsUnknown) and m.channel == channel],
+            [m for m in masks if isinstance(m, BY_ENTRY) and m.channel == channel],
         )
         if not any(mask.covers(each) for mask in masks)
     ]
@@ -180,7 +208,7 @@ def _in_channel(
     channel: str,
     old: Sequence[ChannelEntry],
     new: Sequence[ChannelEntry],
-    unknown: Sequence[CallsUnknown],
+    unknown: Sequence[CallsUnknown | KeptByOne],
 ) -> Iterator[Difference]:
     for at in range(max(len(old), len(new))):
         ours = old[at] if at < len(old) else None

@@ -363,7 +363,7 @@ def _got(verdict: Migration, expected: str) -> str:
     if not verdict.sufficient and verdict.divergence is not None:
         codes = {each.code for each in verdict.groups}
         return expected if expected in codes else verdict.divergence.code
-    if verdict.idle:
+    if verdict.idle or verdict.crashed:
         return "not exercised"
     if verdict.broken:
         return "INTENT"

@@ -10,17 +10,25 @@ both sides always do the same, diverges all the same.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Final, Generic, Self, TypeVar
+from typing import Final, Generic, Literal, Self, TypeVar
 
 from compat.migration.corpus import Corpus
 from compat.migration.differences import (
     GRAPHS,
     Additions,
     Mask,
+    TraceChannels,
     broken,
     differences,
 )
@@ -44,6 +52,7 @@ from compat.migration.pairs import (
     unique,
     unusual_divergence,
 )
+from compat.migration.points import EnginePoint
 from compat.migration.sessions import (
     Enough,
     SideSessions,
@@ -54,6 +63,8 @@ from compat.verdicts.migration import (
     Broken,
     Exercise,
     Migration,
+    PointsVerdict,
+    PointVerdict,
     Side,
     UnusualDivergence,
 )
@@ -66,6 +77,7 @@ from compat.verdicts.relations import (
 )
 from compat.verdicts.sharpness import EquivalentMark
 from refengine.testing.channels import CHANNELS
+from refengine.testing.own_failures import failures_in
 from refengine.testing.scenario import Scenario
 from refengine.testing.subject_worlds.graph_worlds import fits_a_graph
 
@@ -203,11 +215,18 @@ class MigrationJudge(Generic[P]):
         sessions = self.sessions
         enough = None if explain else self._enough(terms)
         worlds, theirs = sessions.with_new(new, enough)
+        self.corpus = sessions.corpus
         terms = replace(terms, by_door=(*terms.by_door, *self.by_shape))
         if terms.everywhere:
             worlds = [replace(each, unusual=None) for each in worlds]
         compared = _compared(worlds, terms)
-        base = self._base(terms, compared, new)
+        base = replace(
+            self._base(terms, compared, new),
+            failures={
+                "old": failures_of(sessions.played[: len(theirs)]),
+                "new": failures_of(theirs),
+            },
+        )
         if base.nothing_ran:
             return base
         with self._again(new, explain=explain) as twin:
@@ -226,6 +245,7 @@ class MigrationJudge(Generic[P]):
             base = replace(
                 base,
                 unsteady=len(noise),
+                points=points_of(self.corpus, compared, terms.required),
                 holds=_held(compared, terms),
                 unused=tuple(
                     _unused(compared, [*ours.values(), *again.values()], terms)
@@ -294,6 +314,7 @@ class MigrationJudge(Generic[P]):
             outside=dict(outside.most_common()),
             ordinary=len(compared.those(unusual=False)),
             apart=len(compared.those(unusual=True)),
+            unbuilt=_only_old_is_built(compared.inside),
         )
 
     def _lacking(
@@ -373,6 +394,7 @@ class MigrationJudge(Generic[P]):
             return base  # it was the order of calls, which is another one each time
         return replace(
             base,
+            point=_point_of(base, self._point_alone(named, start)),
             world=world,
             diverging=len(named),
             groups=groups_of(named),
@@ -398,6 +420,14 @@ class MigrationJudge(Generic[P]):
             else:
                 return world, found
         return start.world.scenario, found
+
+    def _point_alone(
+        self, named: Sequence[NamedWorld], shown: NamedWorld
+    ) -> str | None:
+        """Return the point of what is shown, if worlds of points alone show that."""
+        alike = (each for each in named if each.kind == shown.kind)
+        points = {self.corpus.worlds[each.world.at].point for each in alike}
+        return None if None in points else self.corpus.worlds[shown.world.at].point
 
     def _pair(
         self,
@@ -425,6 +455,53 @@ class MigrationJudge(Generic[P]):
         if terms.everywhere:
             return fits
         return lambda world: fits(world) and self.corpus.unusual(world) is None
+
+
+def points_of(
+    corpus: Corpus, compared: ComparedSides, required: str
+) -> PointsVerdict | None:
+    """Return which points were played, and where the sides differ in them."""
+    found = corpus.points
+    if found is None:
+        return None
+    broken_by = frozenset(channels_of(required))
+    each = tuple(_at_point(p, corpus, compared, broken_by) for p in found.pair.points)
+    return PointsVerdict(found.pair.old, found.pair.new, found.pair.guide, each)
+
+
+def _at_point(
+    point: EnginePoint,
+    corpus: Corpus,
+    compared: ComparedSides,
+    channels: frozenset[str],
+) -> PointVerdict:
+    absent = corpus.points and corpus.points.absent.get(point.id)
+    played = [e for e in compared.worlds if corpus.worlds[e.at].point == point.id]
+    inside = [each for each in played if each.refused is None]
+    refused = Counter(each.refused for each in played if each.refused).most_common(1)
+    state: Literal["played", "absent", "unplayed"] = "played"
+    reason = ""
+    if absent:
+        state, reason = "absent", absent
+    elif not inside and refused:
+        state, reason = "absent", f"OLD cannot be run there: {refused[0][0]}"
+    elif not inside:
+        state, reason = "unplayed", "its worlds were left out"
+    none = frozenset[str]()
+    differing = [e for e in inside if channels & compared.differing.get(e.at, none)]
+    many = len(inside), len(differing)
+    return PointVerdict(point.id, point.says, point.about, state, reason, *many)
+
+
+def _point_of(base: Migration, name: str | None) -> PointVerdict | None:
+    points = () if base.points is None else base.points.each
+    return next((each for each in points if each.id == name), None)
+
+
+def failures_of(played: Iterable[TracedWorld]) -> dict[str, int]:
+    """Return what broke in a side's own code, each with how many sessions it ended."""
+    first = (next(failures_in(each.jsonl), None) for each in played)
+    return dict(Counter(str(each) for each in first if each).most_common())
 
 
 def _compared(worlds: Sequence[BothPlayed], terms: Terms) -> ComparedSides:
@@ -481,6 +558,16 @@ def _tries(sessions: SideSessions, *, explain: bool) -> int:
         return TRIES_OF_PROGRAMS
     most = TRIES_OF_GRAPHS if sessions.slow else TRIES
     return most if explain else min(most, TRIES_IN_A_FOLDER)
+
+
+def _only_old_is_built(worlds: Sequence[BothPlayed]) -> bool:
+    """Tell whether NEW ended before its first run in all worlds, and OLD did not."""
+
+    def ended(side: TraceChannels) -> bool:
+        return any(each.value["run"] == 0 for each in side.entries("errors"))
+
+    fails = all(ended(each.new) for each in worlds)
+    return fails and not all(ended(each.old) for each in worlds)
 
 
 def _has_neighbours(world: Scenario) -> bool:

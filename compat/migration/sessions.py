@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 
 from compat.migration.corpus import Corpus
 from compat.migration.differences import Mask, TraceChannels
+from compat.migration.mended import BrokenWorld, WorldMender
 from compat.migration.pairs import (
     Anew,
     Beside,
@@ -31,6 +32,7 @@ from compat.migration.pairs import (
 )
 from compat.verdicts.migration import Exercise, Noise, Side
 from refengine.testing.channels import CHANNELS
+from refengine.testing.own_failures import OwnFailure, failures_in
 from refengine.testing.scenario import Scenario
 
 SAMPLE: Final = 24
@@ -114,10 +116,11 @@ class SideSessions:
         """
         if new is not self._new:
             self._new, self._theirs = new, []
-        first = len(self._theirs)
+        first, before = len(self._theirs), len(self.played)
         self._alone(new, enough)
         self._together(new)
         new.run_in(self.old.ways)
+        self._mend(new, range(before, len(self.played)))
         others = range(first, len(self._theirs))
         other = [at for at in others if self._is_lost(self._theirs[at].way)]
         replayed = new.play_all(self.worlds(other)) if other else ()
@@ -159,6 +162,32 @@ class SideSessions:
         self._theirs += [theirs for _, theirs in pairs]
         if pairs:
             self.exercise = self.old.exercise
+
+    def _mend(self, new: SideRunner, some: range) -> None:
+        """Have better worlds in the places of those in which OLD's own code broke."""
+        broken = [
+            BrokenWorld(at, self.corpus.worlds[at].scenario, failure)
+            for at in some
+            if self.played[at].refused is not None
+            for failure in [*failures_in(self.played[at].jsonl)][:1]
+        ]
+        if not broken:
+            return
+
+        seen: dict[int, TracedWorld] = {}  # by the id of a world, the last of that id
+
+        def play(worlds: Sequence[Scenario]) -> list[OwnFailure | None]:
+            played = [*self.old.play_all(worlds)] if worlds else []
+            seen.update(zip(map(id, worlds), played, strict=True))
+            return [next(failures_in(each.jsonl), None) for each in played]
+
+        found = WorldMender(play, self.worlds()).mended(broken)
+        self.corpus = self.corpus.with_worlds(found)
+        self.exercise = self.old.exercise
+        theirs = new.play_all([*found.values()]) if found else ()
+        for (at, world), each in zip(found.items(), theirs, strict=True):
+            self.played[at], self._theirs[at] = seen[id(world)], each
+            self._shown[at] = by_channel(self.played[at])
 
     def worlds(self, some: Iterable[int] | None = None) -> list[Scenario]:
         """Return the worlds of the corpus, or those at some of its places."""

@@ -10,7 +10,14 @@ from types import MappingProxyType
 from typing import Final
 
 from compat.migration.given import NOTHING, GivenData
-from compat.migration.options import EXAMPLES, NO_REACH, ORDINARY, TIMEOUT, Reach
+from compat.migration.options import (
+    EVERYWHERE,
+    EXAMPLES,
+    NO_REACH,
+    ORDINARY,
+    TIMEOUT,
+    Reach,
+)
 from compat.migration.pairs import (
     Pair,
     PlayError,
@@ -33,6 +40,7 @@ from compat.migration.surroundings import brought_by
 from compat.migration.wire import Wire
 from compat.verdicts.migration import Exercise, ExercisedSetup, FailedSide
 from refengine.testing.compare_probes import CompareSite
+from refengine.testing.own_failures import failures_in
 from refengine.testing.probes import Arm
 from refengine.testing.scenario import Scenario
 
@@ -82,6 +90,8 @@ COMPARES: Final[Mapping[str, object]] = MappingProxyType({"compares": True})
 STEPS: Final[Mapping[str, object]] = MappingProxyType({"steps": None})
 """Loading a subject so that the lines that a world reaches are known."""
 
+BREAKS: Final = "its own code breaks"
+"""Why a world is outside the domain of a side that raises there without meaning to."""
 SEEDS: Final[Mapping[Label, int]] = {"old": 1, "new": 2}
 """The hash seed of each side, which plays again with that of the other one.
 
@@ -303,11 +313,15 @@ class SubjectRunner:
             each.see_that_it_works()
 
     def see_that_it_works(self) -> None:
-        """Raise SideFault if the subject raised wherever it was called."""
-        if self._raised is not None and not self._built:
+        """Raise SideFault if OLD raised wherever it was called.
+
+        Where only NEW cannot be built, that is how they differ.
+        """
+        if self._raised is not None and not self._built and self._label == "old":
             raise SideFault("raised", self._label, self._ref.text, self._raised, 1)
 
     def _summed(self, played: SidePlayed, world: Scenario) -> SidePlayed:
+        played = self._within(played)
         self._built = self._built or played.unbuilt is None
         self._raised = self._raised or played.unbuilt
         if played.way == world.way:
@@ -318,6 +332,13 @@ class SubjectRunner:
         for line in played.printed.lines[:1]:
             self._printed.setdefault(line)
         return played
+
+    def _within(self, played: SidePlayed) -> SidePlayed:
+        """Have a world in which own code breaks by itself be outside its domain."""
+        if played.refused or self._check.domain == EVERYWHERE:
+            return played
+        broke = any(True for _ in failures_in(played.jsonl))
+        return replace(played, refused=BREAKS) if broke else played
 
 
 def _named(arm: Arm) -> str:

@@ -134,15 +134,21 @@ def sharpened(
 
 def holds(verdict: Migration) -> bool:
     """Tell whether there is a verdict whose sharpness can be asked for."""
-    spoiled = verdict.fault or verdict.noise or verdict.idle or verdict.broken
-    return verdict.sufficient and not spoiled
+    spoiled = (
+        *(verdict.fault, verdict.noise, verdict.idle),
+        *(verdict.broken, verdict.crashed),
+    )
+    return verdict.sufficient and not any(spoiled)
 
 
 def _ordinary(judge: MigrationJudge[SubjectRunner], terms: Terms) -> Sequence[Scenario]:
     """Return the worlds that count; those that joined the corpus are the last."""
-    every = judge.corpus.worlds
-    counted = (each for each in every if terms.everywhere or each.unusual is None)
-    return [each.scenario for each in counted]
+    both = zip(judge.corpus.worlds, judge.sessions.played, strict=True)
+    return [
+        each.scenario
+        for each, old in both
+        if (terms.everywhere or each.unusual is None) and old.refused is None
+    ]
 
 
 def _terms(terms: Terms, how: CheckOptions, verdict: Migration) -> SharpnessTerms:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Final
@@ -23,6 +24,7 @@ from compat.verdicts.migration import (
     Migration,
     Noise,
     OverTheWire,
+    PointsVerdict,
     UnusualDivergence,
 )
 from compat.verdicts.relations import DEFAULT_RELATION, channels_of
@@ -211,6 +213,8 @@ def _counted(reasons: Mapping[str, int]) -> str:
 def _found(verdict: Migration) -> Text:
     """Return the headline of sides that could be compared, as the exit code says."""
     holds = f"{verdict.holds or 'no relation'} holds"
+    if verdict.crashed:
+        return _crashed(verdict)
     if verdict.nothing_ran:
         what = "there is no ordinary world in which OLD works"
         return Text(f"NOTHING COMPARED  {what}", "bold yellow")
@@ -222,9 +226,19 @@ def _found(verdict: Migration) -> Text:
         return Text(f"DIVERGES  {what}{_narrow(verdict)}", "bold red")
     if verdict.broken:
         return Text(f"LACKS WHAT IS INTENDED  {holds}{_narrow(verdict)}", "bold red")
+    weakly = ", weakly: a point was not played" if verdict.unplayed else ""
+    told = f"HOLDS  {verdict.holds}{weakly}", "bold green"
     if verdict.stale:
-        return Text(f"HAS UNUSED ENTRIES  {holds}{_narrow(verdict)}", "bold yellow")
-    return Text(f"HOLDS  {verdict.holds}{_narrow(verdict)}", "bold green")
+        told = f"HAS UNUSED ENTRIES  {holds}", "bold yellow"
+    return Text(told[0] + _narrow(verdict), told[1])
+
+
+def _crashed(verdict: Migration) -> Text:
+    """Return the headline where mostly OLD's own code was seen to break."""
+    broken = verdict.failures["old"]
+    many, of = sum(broken.values()), counted(verdict.worlds, "world")
+    what = f"OLD's own code breaks in {many:,} of {of}: {brief(next(iter(broken)))}"
+    return Text(f"NOT EXERCISED  {what}", "bold yellow")
 
 
 def _narrow(verdict: Migration) -> str:
@@ -249,6 +263,8 @@ def _divergence(found: DescribedDivergence, verdict: Migration) -> Iterator[Text
     yield _indented(f"where  {found.where}  ({at.channel} {at.path})")
     for side, text in found.places:
         yield _indented(f"line   {side}: {text}, last before it")
+    if verdict.point is not None:
+        yield _indented(f"point  {verdict.point.says} ({verdict.point.about})")
     for side, text in found.causes:
         yield _indented(f"cause  {side}: {brief(text)}")
     if len(found.lines) <= 1 or not (MISSING in (at.old, at.new) or is_mapping(at.old)):
@@ -306,9 +322,14 @@ def _basis(verdict: Migration, *, verbose: bool) -> Iterator[Text]:
         yield _indented(f"a search of {counted(plays, 'play')} added {joined} of them")
     yield from map(_indented, _domain(verdict))
     yield from map(_indented, _groups(verdict))
+    if verdict.points is not None:
+        yield from map(_indented, _points(verdict.points))
     for side in SIDES:
         if side in verdict.exercise:
             yield from _exercise(side, verdict.exercise[side], verbose=verbose)
+        for text, times in [*verdict.failures.get(side, {}).items()][:MANY]:
+            line = f"its own code broke in {counted(times, 'world')}: {brief(text)}"
+            yield _indented(line, "yellow")
 
 
 def _domain(verdict: Migration) -> Iterator[str]:
@@ -326,6 +347,21 @@ def _domain(verdict: Migration) -> Iterator[str]:
         yield f"{many} of them {does(many, 'are')} left out: OLD cannot be run there"
         for reason, count in [*verdict.outside.items()][:3]:
             yield f"  {brief(reason)} ({count})"
+
+
+def _points(found: PointsVerdict) -> Iterator[str]:
+    """Yield how many of the points where the engines differ were played, and which."""
+    states = Counter(each.state for each in found.each)
+    many, absent = len(found.each), states["absent"]
+    line = f"{counted(many, 'point')} where {found.old} and {found.new} differ:"
+    line += f" {states['played']} played, {absent} {does(absent, 'do')} not concern it"
+    yield f"{line}, {states['unplayed']} left out" if states["unplayed"] else line
+    for each in found.each:
+        if each.state == "unplayed":
+            yield f"  {each.id}: not played, {each.reason}"
+        elif each.diverging:
+            worlds = counted(each.diverging, "world")
+            yield f"  {each.id}: diverges in {worlds} ({found.guide}, {each.about})"
 
 
 def _groups(verdict: Migration) -> Iterator[str]:

@@ -24,6 +24,7 @@ from compat.verdicts.migration import (
     JudgedCase,
     Migration,
     OverTheWire,
+    PointsVerdict,
     UnusualDivergence,
 )
 from compat.verdicts.sharpness import Sharpness
@@ -135,6 +136,30 @@ class ReportedSharpness(ReportPart):
     unnoticed: list[ReportedChange]
 
 
+class ReportedPoint(ReportPart):
+    """A point where the engines of both sides differ: whether it was played, and how.
+
+    ``about`` is the posture or the row of the guide that it shows.
+    """
+
+    id: str
+    says: str
+    about: str
+    state: Literal["played", "absent", "unplayed"]
+    reason: str
+    worlds: int
+    diverging: int
+
+
+class ReportedPoints(ReportPart):
+    """The points where two profiles of engines differ."""
+
+    old: str
+    new: str
+    guide: str
+    each: list[ReportedPoint]
+
+
 class ReportedVerdict(ReportPart):
     """The answer for one pair of sides."""
 
@@ -148,6 +173,7 @@ class ReportedVerdict(ReportPart):
     ordinary: int | None
     unusual_worlds: int
     outside: dict[str, int]
+    failures: dict[Literal["old", "new"], dict[str, int]]
     unusual: ReportedUnusual | None
     families: dict[str, int]
     corpus: str
@@ -161,6 +187,8 @@ class ReportedVerdict(ReportPart):
     volatile_by_door: dict[str, Any]
     search: ReportedSearch | None
     sharpness: ReportedSharpness | None
+    points: ReportedPoints | None
+    point: str | None
     fault: dict[str, str] | None
 
 
@@ -223,6 +251,7 @@ def to_json(verdict: Migration) -> Json:
         unusual_worlds=verdict.apart,
         unusual=_unusual(verdict.unusual),
         corpus=verdict.digest,
+        failures={side: dict(each) for side, each in verdict.failures.items()},
         exercise={side: _exercise(each) for side, each in verdict.exercise.items()},
         not_exercised=verdict.idle,
         noise=[_named(each, "side", "channel", "path") for each in verdict.noise],
@@ -236,6 +265,8 @@ def to_json(verdict: Migration) -> Json:
         volatile_by_door=VOLATILE if verdict.of_graphs else {},
         search=verdict.searched and _told(ReportedSearch, verdict.searched),
         sharpness=_sharpness(verdict.sharpness),
+        points=_points(verdict.points),
+        point=verdict.point and verdict.point.id,
         fault=verdict.fault and _named(verdict.fault, "side", "kind"),
     )
 
@@ -313,6 +344,13 @@ def _sharpness(found: Sharpness | None) -> Json | None:
             _told(ReportedChange, each, marked=each.reason) for each in found.unnoticed
         ],
     )
+
+
+def _points(found: PointsVerdict | None) -> Json | None:
+    if found is None:
+        return None
+    each = [_told(ReportedPoint, point) for point in found.each]
+    return _told(ReportedPoints, found, each=each)
 
 
 def _told(model: type[BaseModel], found: object, **own: object) -> Json:

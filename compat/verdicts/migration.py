@@ -204,6 +204,34 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True)
+class PointVerdict:
+    """A point in which the engines of both sides differ, and whether it was played.
+
+    ``about`` is the posture or the row of the guide; ``reason`` is why it does not
+    concern the sides, or why no world of it was played. So many ``worlds`` were, and in
+    so many the sides were ``diverging``.
+    """
+
+    id: str
+    says: str
+    about: str
+    state: Literal["played", "absent", "unplayed"]
+    reason: str = ""
+    worlds: int = 0
+    diverging: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PointsVerdict:
+    """The points in which two engines differ whatever a subject does."""
+
+    old: str
+    new: str
+    guide: str
+    each: Sequence[PointVerdict]
+
+
+@dataclass(frozen=True, slots=True)
 class Migration:
     """The answer to "does NEW still do what OLD did?".
 
@@ -216,6 +244,10 @@ class Migration:
     nowhere. One that was ``interrupted`` would have gone on looking, for more or a
     smaller world. ``versions`` are those of packages, and Python's, that the sides have
     otherwise: "" is that of one that a side does not have.
+    NEW is ``unbuilt`` where only OLD can be built, and that in every world.
+    ``points`` are those in which the engines differ, None where none is known, and
+    ``point`` is that which the divergence was seen at. ``failures`` are what broke by
+    itself in a side's own code, with how many sessions.
     """
 
     required: str
@@ -245,11 +277,32 @@ class Migration:
     versions: Mapping[str, tuple[str, str]] = field(
         default_factory=dict[str, tuple[str, str]]
     )
+    unbuilt: bool = False
+    points: PointsVerdict | None = None
+    point: PointVerdict | None = None
+    failures: Mapping[Side, Mapping[str, int]] = field(
+        default_factory=dict[Side, Mapping[str, int]]
+    )
 
     @property
     def nothing_ran(self) -> bool:
         """Whether there is no ordinary world in which OLD works."""
         return self.ordinary == 0
+
+    @property
+    def crashed(self) -> bool:
+        """Whether what could be seen of OLD is mostly that its own code breaks.
+
+        Not where something else was seen to differ.
+        """
+        broken = sum(self.failures.get("old", {}).values())
+        return 2 * broken > self.worlds and (self.nothing_ran or self.sufficient)
+
+    @property
+    def unplayed(self) -> Sequence[PointVerdict]:
+        """The points that concern the sides and that no world was played for."""
+        points = () if self.points is None else self.points.each
+        return tuple(each for each in points if each.state == "unplayed")
 
     @property
     def narrow(self) -> bool:
@@ -284,9 +337,12 @@ class Migration:
 
     @property
     def idle(self) -> tuple[tuple[Side, str], ...]:
-        """The hooks of either side that no world entered."""
+        """The hooks of either side that no world entered, if there is an agent."""
         return tuple(
-            (side, hook) for side, each in self.exercise.items() for hook in each.idle
+            (side, hook)
+            for side, each in self.exercise.items()
+            if side == "old" or not self.unbuilt
+            for hook in each.idle
         )
 
 

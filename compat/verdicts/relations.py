@@ -37,7 +37,13 @@ _ADDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             "deliveries",
             "part_events",
         ),
-        "same-up-to-volatile": ("observed", "chunks", "interleaving", "checkpoints"),
+        "same-up-to-volatile": (
+            "observed",
+            "chunks",
+            "interleaving",
+            "wrapping",
+            "checkpoints",
+        ),
         "identical": (),
     }
 )

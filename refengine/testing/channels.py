@@ -129,8 +129,9 @@ def _ends(seen: Seen, keys: Sequence[str], *, turn: bool) -> Iterator[ChannelEnt
     for each in seen.of("run_end"):
         if (each["run"] in seen.turns) == turn:
             fields = {key: each["data"].get(key) for key in keys}
-            if "messages" in keys and "values" in each["data"]:
-                fields["values"] = each["data"]["values"]
+            if "messages" in keys:
+                more = ("values", UNKEPT)
+                fields |= {k: each["data"][k] for k in more if k in each["data"]}
             yield _entry(each, **fields)
 
 
@@ -215,13 +216,18 @@ SLOT: Final = "slot"
 """Whose callbacks those are that stand in the only slot there is."""
 
 
+UNKEPT: Final = "unkept"
+"""The mark of a run that failed where nothing keeps what it left."""
+
+
 def _pairing(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield what is wrong with ids and results of calls, where messages are sent (g).
 
     Vendors refuse a request in which a call has no result or a result no call.
     """
     for each in seen.of("model_request", "run_end"):
-        yield _entry(each, **_unpaired(each["data"]["messages"]))
+        unkept = {UNKEPT: True} if each["data"].get(UNKEPT) else {}
+        yield _entry(each, **_unpaired(each["data"]["messages"]), **unkept)
 
 
 def _unpaired(messages: Iterable[Mapping[str, Any]]) -> dict[str, Json]:
@@ -290,6 +296,13 @@ def _errors(seen: Seen) -> Iterator[ChannelEntry]:
                 fields["cause"] = error["cause"]
             point = POINTS.get(error["point"], error["point"])
             yield _entry(each, point=point, error=data["class"], **fields)
+
+
+def _wrapping(seen: Seen) -> Iterator[ChannelEntry]:
+    """Yield the classes that a framework put around each error that came out (i)."""
+    for each in seen.of("build_error", "event"):
+        if "error" in each["data"]:
+            yield _entry(each, around=each["data"]["error"].get("around", []))
 
 
 def _checkpoints(seen: Seen) -> Iterator[ChannelEntry]:
@@ -392,6 +405,7 @@ CHANNELS: Final[Mapping[str, Channel]] = MappingProxyType(
         "observed": _observed,
         "chunks": _chunks,
         "interleaving": _interleaving,
+        "wrapping": _wrapping,
         "checkpoints": _checkpoints,
     }
 )
@@ -422,6 +436,9 @@ VOLATILE: Final[Mapping[str, str]] = MappingProxyType(
         "the order of threads": "calls of one answer end in any order",
         "the call of an effect, where OLD's has none": (
             "a node that makes all calls itself does not say in which"
+        ),
+        "what a run left that failed, if only one side has a checkpointer": (
+            "nobody can have looked for it"
         ),
         "ways that only NEW has": "nobody can have called OLD in them",
     }

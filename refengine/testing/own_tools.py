@@ -18,14 +18,14 @@ from typing import Any, Final, cast
 from refengine.messages import Json, Message, ToolCall
 from refengine.testing.json_values import is_mapping
 
-_OWN: Final = re.compile(r"<own (\d+)>")
+_OWN: Final = re.compile(r"<own ([\w.-]+)>")
 _DEEPEST: Final = 4
 """So deep are schemas filled; one that contains itself has no end."""
 
 
-def own(number: int) -> str:
-    """Return the name by which a script calls one of the subject's own tools."""
-    return f"<own {number}>"
+def own(which: int | str) -> str:
+    """Return how a script calls one of the subject's own tools: by number or name."""
+    return f"<own {which}>"
 
 
 def with_own_tools(
@@ -34,7 +34,8 @@ def with_own_tools(
     """Return the message with the calls of own tools as these schemas ask for them.
 
     ``shown`` are the tools of the request, ``others`` the names of those that are not
-    the subject's. Own tools are counted by name; where there are none, none is called.
+    the subject's. Own tools are counted by name, or named; one that is not there is not
+    called.
     """
     if not any(_OWN.fullmatch(call.name) for call in message.tool_calls):
         return message
@@ -55,9 +56,9 @@ def _called(call: ToolCall, mine: Mapping[str, Mapping[str, Any]]) -> ToolCall |
     found = _OWN.fullmatch(call.name)
     if found is None:
         return call
-    if not mine:
+    name = _which(found[1], sorted(mine))
+    if name is None:
         return None
-    name = sorted(mine)[int(found[1]) % len(mine)]
     schema: Mapping[str, Any] = mine[name].get("parameters") or {}
     values = cast("Mapping[str, Any]", json.loads(call.arguments))
     given = _Fitting(schema, values).value(schema, 0)
@@ -68,6 +69,13 @@ def _called(call: ToolCall, mine: Mapping[str, Mapping[str, Any]]) -> ToolCall |
         fit = dict(reversed(fit.items()))
     text = json.dumps(fit, ensure_ascii=False)
     return replace(call, name=name, arguments=text)
+
+
+def _which(asked: str, names: Sequence[str]) -> str | None:
+    """Return the tool of that number or name, None if there is none."""
+    if asked.isdecimal():
+        return names[int(asked) % len(names)] if names else None
+    return asked if asked in names else None
 
 
 def _unfit(

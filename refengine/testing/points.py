@@ -155,11 +155,13 @@ def refusal(
     """
     if isinstance(error, answered) or point_of_scripted(error) is not None:
         return None
-    files = [_file(at) for each in _chain(error) for at in _steps(each.__traceback__)]
-    if not files or not all(map(_is_foreign, files)):
+    files = [
+        file_of(at) for each in _chain(error) for at in steps_of(each.__traceback__)
+    ]
+    if not files or not all(map(is_foreign, files)):
         return None
-    last = [_file(at) for at in _steps(error.__traceback__)][-1:]
-    if any(_inside(file, _HARNESS) for file in last):
+    last = [file_of(at) for at in steps_of(error.__traceback__)][-1:]
+    if any(map(_is_harness, last)):
         return None
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
@@ -174,21 +176,28 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         inner = inner.__cause__ or inner.__context__
 
 
-def _steps(at: TracebackType | None) -> Iterator[TracebackType]:
+def steps_of(at: TracebackType | None) -> Iterator[TracebackType]:
+    """Yield the steps of a traceback, outermost first."""
     while at is not None:
         yield at
         at = at.tb_next
 
 
-def _file(at: TracebackType) -> str:
+def file_of(at: TracebackType) -> str:
+    """Return the file of a step."""
     return at.tb_frame.f_code.co_filename
 
 
-_HARNESS: Final = str(Path(refengine.__file__).resolve().parent)
+_HERE: Final = Path(refengine.__file__).resolve().parent
+_HARNESS: Final = (str(_HERE), str(_HERE.with_name("compat")))
+
+
+def _is_harness(file: str) -> bool:
+    return any(_inside(file, place) for place in _HARNESS)
 
 
 @cache
-def _is_foreign(file: str) -> bool:
+def is_foreign(file: str) -> bool:
     """Tell whether a file is no one's own: Python's, the harness's, an installed one.
 
     A frame without a file, such as one of generated code, says nothing.
@@ -198,8 +207,8 @@ def _is_foreign(file: str) -> bool:
     there = Path(file).resolve()
     if {"site-packages", "dist-packages"}.intersection(there.parts):
         return True
-    places = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), _HARNESS)
-    return any(_inside(str(there), place) for place in places)
+    libraries = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
+    return any(_inside(str(there), place) for place in (*libraries, *_HARNESS))
 
 
 def _inside(file: str, folder: str) -> bool:

@@ -39,6 +39,7 @@ from refengine.testing.kept_runs import (
 )
 from refengine.testing.notation import parse_message, show_chunk, show_message
 from refengine.testing.ops import CallerOp
+from refengine.testing.own_failures import told
 from refengine.testing.points import class_of, point_of
 from refengine.testing.recorder import KEPT, Recorder
 from refengine.testing.scenario import AgentSpec, RunSpec, Scenario
@@ -376,7 +377,8 @@ class Session:
                 del point["of"]
             if point.get("by") in self._unnamed:
                 del point["by"]
-        return {"error": point, "class": class_of(error)}
+        broke = {} if self._dress is None else told(error)
+        return {"error": point, "class": class_of(error), **broke}
 
     def _notice(self, notice: Notice) -> None:
         if notice.kind == "warning" and self._dress is not None:

@@ -15,6 +15,7 @@ from typing import Final, Protocol
 from refengine.messages import Message
 from refengine.testing.clock import no_waiting, run_on
 from refengine.testing.notation import parse_message
+from refengine.testing.own_failures import told
 from refengine.testing.points import class_of, point_of
 from refengine.testing.scenario import RunSpec, Scenario
 from refengine.testing.scripted import ScriptedError
@@ -117,5 +118,6 @@ class StackPlay:
             point = {"point": "model", "text": str(error)}
         elif point["point"] == "harness":
             point = {"point": "run", "text": str(error)}
-        data = {"kind": "error", "agent": "", "error": point, "class": class_of(error)}
+        broke = {"class": class_of(error), **told(error)}
+        data = {"kind": "error", "agent": "", "error": point, **broke}
         self._world.recorder.add("event", data)

@@ -73,6 +73,7 @@ from refengine.testing.subjects import (
     WAYS,
     Played,
     SubjectError,
+    UnbuiltError,
     play_alone,
 )
 from refengine.testing.trace import Trace
@@ -288,6 +289,8 @@ class SubjectServer:
                     f"a hook raised {text}, which cancels the run instead of failing it"
                 )
                 raise Fault("raised", why) from error
+            if isinstance(error, UnbuiltError):
+                return _Unbuilt(error_line(error.cause, own), class_of(error))
             if isinstance(error, SubjectError):
                 raise Fault("wrong-result", str(error)) from error
             if isinstance(error, EndlessQuestionsError):

@@ -39,8 +39,10 @@ Way: TypeAlias = Literal["sync", "async"]
 
 WAYS: Final[tuple[Way, Way]] = ("sync", "async")
 """The ways in which a graph may be run."""
-GRAPH: Final = ("invoke", "ainvoke", "stream", "astream", "get_graph")
-"""What a graph can do."""
+RUNNABLE: Final = ("invoke", "ainvoke", "stream", "astream", "get_graph")
+"""What a graph can do, and whatever else LangChain runs."""
+GRAPH: Final = (*RUNNABLE, "get_state")
+"""What a graph can do: it has a state."""
 F = TypeVar("F", bound=Callable[..., object])
 
 ADK: Final = "google.adk."
@@ -65,6 +67,10 @@ INSTEAD: Final = (
     " from world.as_pydantic_ai()"
 )
 """What to do about most that cannot be played."""
+AS_PROGRAM: Final = (
+    "return a graph built from world.as_langchain(), or write a program around it and"
+    " judge that: --old-cmd and --new-cmd"
+)
 GRAPH_INSTEAD: Final = (
     "return a graph built from world.as_langchain(), or leave the wire out"
 )
@@ -76,6 +82,14 @@ class SubjectError(TypeError):
     def __init__(self, got: object, why: str, instead: str = INSTEAD) -> None:
         self.got = got
         super().__init__(f"subject(world) returned {_short(got)}: {why}; {instead}")
+
+
+class UnbuiltError(Exception):
+    """A framework refused to build what a subject returned; its error is the cause."""
+
+    def __init__(self, cause: Exception) -> None:
+        self.cause = cause
+        super().__init__(str(cause))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +234,9 @@ def _worn(
             raise SubjectError(got, why)
     elif is_list(got):
         given = tuple(got)
+    elif _can(got, RUNNABLE):
+        why = f"{type(got).__name__} is no graph, so its state cannot be seen"
+        raise SubjectError(got, why, AS_PROGRAM)
     else:
         raise SubjectError(got, "that is not a list, a configuration or a graph")
     mine = [each for each in given if not world.owns(each)]
@@ -233,7 +250,11 @@ def is_graph(got: object) -> bool:
 
     LangGraph is not imported for that: what returned one has done so.
     """
-    return all(callable(getattr(got, name, None)) for name in GRAPH)
+    return _can(got, GRAPH)
+
+
+def _can(got: object, names: Sequence[str]) -> bool:
+    return all(callable(getattr(got, name, None)) for name in names)
 
 
 def is_of(package: str, got: object) -> bool:

@@ -42,7 +42,7 @@ from refengine.testing.flows.session import FlowPlay, FlowRequest
 from refengine.testing.json_values import is_list
 from refengine.testing.recorder import snapshot
 from refengine.testing.scenario import Scenario
-from refengine.testing.subjects import Played, SubjectError
+from refengine.testing.subjects import Played, SubjectError, UnbuiltError
 from refengine.testing.world import World
 
 CONFIRMATION: Final = "adk_request_confirmation"
@@ -65,8 +65,17 @@ MODEL_INSTEAD: Final = "give it world.as_adk().model"
 
 
 def play_adk(scenario: Scenario, world: World, got: object) -> Played:
-    """Play the agents that the subject built; raises SubjectError and EffectError."""
-    return FlowPlay(scenario, world, AdkStack(world, got)).played(got, "agents of ADK")
+    """Play the agents that the subject built.
+
+    Raises SubjectError, UnbuiltError where ADK refuses to run them, and EffectError.
+    """
+    try:
+        stack = AdkStack(world, got)
+    except SubjectError:
+        raise
+    except Exception as error:
+        raise UnbuiltError(error) from error
+    return FlowPlay(scenario, world, stack).played(got, "agents of ADK")
 
 
 class AdkStack:

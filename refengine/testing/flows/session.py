@@ -25,6 +25,7 @@ from refengine.testing.flows.events import (
     known,
 )
 from refengine.testing.notation import parse_message
+from refengine.testing.own_failures import told, unwrapped
 from refengine.testing.person import APPROVAL, RepliesInTurn
 from refengine.testing.points import refusal
 from refengine.testing.recorder import Recorder, snapshot
@@ -209,6 +210,7 @@ class FlowPlay:
         self._stack = stack
         self._person = FlowPerson(world)
         self._number = 0
+        self._classes: dict[str, str] = {}
         self._kept = 0
         self.refused: str | None = None
         """Why the framework refused what it was given, if it did."""
@@ -252,6 +254,7 @@ class FlowPlay:
         recorder.add("run_start", {"messages": given, **more})
         calls = self._world.model.calls
         self._person.begins(frozenset(spec.denies), spec.replies)
+        self._classes.clear()
         status, answer = "error", ""
         try:
             if not continues:
@@ -311,24 +314,39 @@ class FlowPlay:
         if point is None:
             of_ours = isinstance(error, self._stack.answered)
             point = "max_iterations" if of_ours else "run"
+        first, around = unwrapped(error)
         entry: dict[str, Json] = {"point": point, "text": str(error)}
-        causes: list[Json] = [*_causes(error)]
+        causes: list[Json] = [*_causes(first)]
         if causes:
             entry["cause"] = causes
-        data = {"kind": "error", "agent": "", "error": entry}
-        self._world.recorder.add("event", {**data, "class": type(error).__name__})
+        if around:
+            entry["around"] = [*around]
+            self._classes[around[0]] = type(first).__name__
+            for each in self._world.recorder.trace().of("event"):
+                if each.run == self._world.recorder.run:
+                    self._unwrap(each.data)
+        data = {"kind": "error", "agent": "", "error": entry, **told(error)}
+        self._world.recorder.add("event", {**data, "class": type(first).__name__})
+
+    def _unwrap(self, event: Mapping[str, Any]) -> None:
+        """Have an event that announces an error name the class within its wrapping."""
+        more = event.get("more")
+        if more and more.get("error_code") in self._classes:
+            more["error_code"] = self._classes[more["error_code"]]
 
     async def _end(self, status: str, answer: str, calls: int) -> None:
         stored = await self._stored()
-        new = stored.events[self._kept :]
+        new = [each.kept for each in stored.events[self._kept :]]
         self._kept = len(stored.events)
+        for each in new:
+            self._unwrap(each)
         data: dict[str, Any] = {
             "status": status,
             "answer": answer,
             "messages": [said for each in stored.events for said in each.messages],
             "iterations": calls,
             "stored": {
-                "events": [each.kept for each in new],
+                "events": new,
                 "state": stored.state,
                 "artifacts": stored.artifacts,
             },

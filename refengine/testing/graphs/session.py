@@ -95,6 +95,7 @@ class GraphSession:
         self._watch.expect(graph)
         self._given = GivenTo(graph, doors)
         self._left: Sequence[BaseMessage] = ()
+        self._values: Mapping[str, Any] = {}
         self._thread = 0
         self._broken = True
         self.refused: str | None = None
@@ -159,7 +160,8 @@ class GraphSession:
         What a failed run leaves in a thread is answered differently by the frameworks.
         """
         self._broken = turn.left is None
-        self._left = self._left if turn.left is None else turn.left
+        if turn.left is not None:
+            self._left, self._values = turn.left, turn.values
 
     def _turn(self, spec: RunSpec, number: int) -> GraphTurn:
         world = self._world
@@ -169,13 +171,16 @@ class GraphSession:
         keeps = self._keeps_threads and spec.continues and not self._broken
         if not keeps:
             self._thread += 1
-        earlier = self._left if spec.continues and not keeps else ()
+        hands_on = spec.continues and not keeps
+        earlier = self._left if hands_on else ()
         new = [as_langchain(parse_message(text)) for text in spec.input]
         given = [*earlier, *new]
         continued = {"continues": True} if spec.continues else {}
         world.recorder.add("run_start", {"messages": said(given), **continued})
         ask = GraphCall(
-            self._given.input(given, spec.options),
+            self._given.input(
+                given, {**(self._values if hands_on else {}), **spec.options}
+            ),
             self._config(spec),
             self._given.context(spec.options),
             spec.streaming,
@@ -306,6 +311,9 @@ class GraphSession:
         of_a_call = bool(self._failed_calls(error))
         error = self._first_of(error)
         self.refused = self.refused or refusal(error, ANSWERED)
+        if not self._keeps_threads:
+            turn.failed(error, None)
+            return
         state: State = dict(getattr(self._kept(ask.config), "values", {}))
         if of_a_call:
             state["messages"] = _without_results(state.get("messages") or ())

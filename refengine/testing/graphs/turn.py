@@ -23,11 +23,13 @@ from langgraph.types import Command
 from pydantic import BaseModel
 
 from refengine.messages import Json
+from refengine.testing.channels import UNKEPT
 from refengine.testing.graphs.bridge import bridge_of
 from refengine.testing.graphs.messages import calls_of, marks, role_of, said, text_of
 from refengine.testing.graphs.nodes import GraphWatch
 from refengine.testing.graphs.tools import OWN
 from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.own_failures import told
 from refengine.testing.recorder import Recorder, snapshot
 from refengine.testing.tool_runs import point_of_scripted
 from refengine.testing.world import World
@@ -138,6 +140,8 @@ class GraphTurn:
         self._watch = watch
         self.ask: GraphCall | None = ask
         self.left: Sequence[BaseMessage] | None = None
+        self.values: Mapping[str, Any] = {}
+        """What else a run left that ended well, as its caller was given it."""
         self._world = world
         self._given = given
         self._before = said(given)
@@ -160,6 +164,7 @@ class GraphTurn:
                 self._left("interrupted", state)
             return
         self.left = list(state.get("messages") or ())
+        self.values = {k: v for k, v in state.items() if k not in OWN_KEYS}
         answer = said(self.left[-1:])
         direct = bool(self.left) and role_of(self.left[-1]) == "tool"
         self._end(
@@ -169,16 +174,21 @@ class GraphTurn:
             {"marks": marks(self.left), "values": {**values_of(state), **stored}},
         )
 
-    def failed(self, error: Exception, state: Mapping[str, Any]) -> None:
-        """Take an exception that came out of a call, and what the thread then holds."""
+    def failed(self, error: Exception, state: Mapping[str, Any] | None) -> None:
+        """Take an exception that came out of a call, and what the thread then holds.
+
+        Without a thread nobody can tell what a run left that failed.
+        """
         data = {"kind": "error", "agent": "", **_error_entry(error)}
         self._world.recorder.add("event", data)
         self._left("error", state)
 
-    def _left(self, status: str, state: Mapping[str, Any]) -> None:
+    def _left(self, status: str, state: Mapping[str, Any] | None) -> None:
         """End a run that failed, or that stopped and was not let go on."""
-        messages = list(state.get("messages") or ())
-        self._end(status, {"answer": None}, messages, {"values": values_of(state)})
+        messages = list((state or {}).get("messages") or ())
+        more: dict[str, object] = {"values": values_of(state or {})}
+        unkept = {UNKEPT: True} if state is None else {}
+        self._end(status, {"answer": None}, messages, {**more, **unkept})
 
     def _resuming(self, ask: GraphCall, waiting: RunWaits) -> GraphCall | None:
         """Return the call that resumes all interrupts of a run at once, if any does."""
@@ -227,7 +237,7 @@ def _error_entry(error: Exception) -> dict[str, Json]:
     if point is None:
         point = "max_iterations" if isinstance(error, GraphRecursionError) else "hook"
     entry: dict[str, Json] = {"point": point, "text": str(error)}
-    return {"error": entry, "class": type(error).__name__}
+    return {"error": entry, "class": type(error).__name__, **told(error)}
 
 
 def _of_client(error: BaseException) -> str | None:

@@ -313,7 +313,7 @@ def _dressed(made: Data, more: GraphWords, dice: Dice, way: str) -> Data:
     runs: list[Data] = []
     replies = _replies(more, dice)
     for run in made.get("runs", ()):
-        named = _named(_options(more, dice, all_of_them=given), more)
+        named = values_given(more, dice, all_of_them=given)
         named |= {"denies": denied} if denied else {}
         runs.append({**run, **named, **({"replies": replies} if replies else {})})
     return {**made, "runs": runs, **({"way": way} if way != "async" else {})}
@@ -369,8 +369,12 @@ def _replies(more: GraphWords, dice: Dice) -> list[Data]:
     return some[:1] if dice.chance(3) else [*some[first:], *some[:first]]
 
 
-def _named(options: Data, more: GraphWords) -> Data:
-    """Return what a run says of the values that it is given by name."""
+def values_given(more: GraphWords, dice: Dice, *, all_of_them: bool) -> Data:
+    """Return what a run says of the values that it is given by name.
+
+    Without ``all_of_them`` those alone that the subject takes without asking.
+    """
+    options = _options(more, dice, all_of_them=all_of_them)
     alone = [o.name for o in more.options if o.of_context and o.name in options]
     made: Data = {"options": options} if options else {}
     return {**made, "context": alone} if alone else made

@@ -1,0 +1,145 @@
+"""Points where two engines differ: whom they concern, and that they are played."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+
+from compat.migration.check import check_all, code_of, corpus_of
+from compat.migration.corpus import POINTS
+from compat.migration.judge import Terms
+from compat.migration.points import pair_of, point_pairs, said_names
+from compat.migration.points_played import point_worlds
+from compat.migration.refs import parse_ref
+from compat.migration.subject_runner import CheckOptions
+from compat.report.migration import lines
+from compat.verdicts.migration import Migration
+from refengine.profile import profile
+from refengine.testing.scenario_files import read_scenario
+from refengine.testing.subject_worlds.named_values import GraphWords
+from refengine.testing.subject_worlds.words import Words
+
+ROOT = Path(__file__).parent.parent
+PAIR = point_pairs()[0]
+
+TOOLS = """
+from langchain_core.tools import tool
+
+@tool(return_direct=True)
+def lookup(order: str) -> str:
+    "Look an order up."
+    return "order " + order
+
+@tool
+def note(text: str) -> str:
+    "Note a text."
+    return "noted " + text
+"""
+OLD = """
+from langgraph.prebuilt import create_react_agent
+from tools import lookup, note
+
+def subject(world):
+    return create_react_agent(world.as_langchain().model, [lookup, note])
+"""
+NEW = """
+from langchain.agents import create_agent
+from tools import lookup, note
+
+def subject(world):
+    return create_agent(world.as_langchain().model, [lookup, note])
+"""
+
+
+def judged(folder: Path, old: str, new: str, *, leave_out: str = "") -> Migration:
+    """Return the verdict in the worlds of points, or of all others a few instead."""
+    for name, text in (("tools", TOOLS), ("old", old), ("new", new)):
+        (folder / f"{name}.py").write_text(text, "utf-8")
+    refs = [parse_ref(f"{folder}/{name}.py") for name in ("old", "new")]
+    how = CheckOptions(examples=1)
+    corpus = corpus_of(refs, how)
+    shown = [each for each in corpus.worlds if each.family == POINTS]
+    others = [each for each in corpus.worlds if each.family == "own tools"][:1]
+    worlds = [*others, *shown] if leave_out else shown
+    kept = tuple(each for each in worlds if each.point != leave_out)
+    corpus = replace(corpus, worlds=kept)
+    sides = {"new": (refs[1], Terms())}
+    return check_all(refs[0], sides, corpus, how, explain=True)["new"].verdict
+
+
+def test_a_port_of_direct_tools_diverges_at_its_point(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, OLD, NEW)
+    report = "\n".join(map(str, lines(verdict)))
+
+    assert code_of(verdict) == 1
+    assert verdict.point is not None
+    assert verdict.point.id == "direct-among-others"
+    assert "(posture direct_calls)" in report
+    assert (
+        "points where langgraph-prebuilt-1 and langchain-1 differ: 1 played" in report
+    )
+
+
+def test_a_point_that_was_not_played_makes_a_verdict_weak(tmp_path: Path) -> None:
+    same = OLD.replace(", note]", "]")
+    verdict = judged(
+        tmp_path, same, NEW.replace(", note]", "]"), leave_out="direct-among-others"
+    )
+
+    assert [each.id for each in verdict.unplayed] == ["direct-among-others"]
+    assert "HOLDS  identical, weakly" in str(next(lines(verdict)))
+
+
+def test_a_point_does_not_concern_who_does_not_speak_of_it() -> None:
+    point = next(each for each in PAIR.points if each.id == "direct-among-others")
+    plain, direct = said_names([OLD]), said_names([TOOLS])
+
+    assert point.absent({"old": plain, "new": plain}) is not None
+    assert point.absent({"old": plain, "new": direct}) is None
+    assert (direct.direct, direct.ordinary) == (("lookup",), ("note",))
+
+
+def test_sides_for_one_engine_have_no_points() -> None:
+    old, new = said_names([OLD]), said_names([NEW])
+
+    assert pair_of(old, new) is PAIR
+    assert pair_of(new, new) is None
+    assert pair_of(old, old) is None
+
+
+def rows_of(guide: str) -> list[str]:
+    """Return the first cells of the guide's last table: what bites."""
+    text = (ROOT / guide).read_text("utf-8").partition("## What bites")[2]
+    cells = re.findall(r"^\| (.*?) \|", text, re.MULTILINE)
+    return [each for each in cells if each != "the older form"]
+
+
+def differing(old: str, new: str) -> Iterator[str]:
+    left, right = profile(old), profile(new)
+    for each in fields(left):
+        if each.name != "name" and getattr(left, each.name) != getattr(
+            right, each.name
+        ):
+            yield each.name
+
+
+def test_each_differing_posture_and_each_row_of_the_guide_is_a_point() -> None:
+    about = {a for each in PAIR.points for a in (each.posture, each.row) if a}
+    rows, postures = rows_of(PAIR.guide), [*differing(PAIR.old, PAIR.new)]
+
+    assert {*rows, *postures} == about | PAIR.without.keys()
+
+
+def test_each_point_has_worlds_for_who_has_all_that_it_is_about() -> None:
+    names = [name for each in PAIR.points for name in each.when]
+    said = "\n".join(dict.fromkeys(names))
+    more = {"a": TOOLS, "b": said, "c": "create(response_format=Reply)"}
+    old = {f"0/{name}": text for name, text in more.items()}
+    new = {f"1/{name}": text for name, text in more.items()}
+    sources = {**old, "0/old": OLD, **new, "1/new": NEW}
+    found = point_worlds(sources, Words(), GraphWords())
+
+    assert found is not None
+    assert {*found.absent} == {"no-tool-at-all"}
+    for point, world in found.worlds:
+        assert read_scenario(world, point.id).runs
