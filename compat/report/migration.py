@@ -32,8 +32,6 @@ from refengine.testing.trace import MISSING
 STYLES: Final = {"-": "red", "+": "green", " ": "dim"}
 MANY: Final = 12
 """So many lines of one kind are shown; the JSON report has all of them."""
-PLACED: Final = frozenset(("run", "after"))
-"""Keys of an entry that say where it stands."""
 _LINE: Final = re.compile(", line (?=\\d+: )")
 _CALL: Final = re.compile(r"([\w-]+): (\w+)\(")
 NARROW: Final = 80
@@ -235,9 +233,8 @@ def _divergence(found: DescribedDivergence, verdict: Migration) -> Iterator[Text
         yield _indented(f"line   {side}: {text}, last before it")
     for side, text in found.causes:
         yield _indented(f"cause  {side}: {brief(text)}")
-    if len(found.lines) <= 1 or not (MISSING in (at.old, at.new) or is_mapping(at.old)):
-        values = both(_entry(at.old), _entry(at.new))
-        for side, text in zip(SIDES, values, strict=True):
+    if _is_beside(found):
+        for side, text in zip(SIDES, both(at.old, at.new), strict=True):
             yield _indented(f"{side}    {text}")
     if len(found.lines) > 1:
         yield Text()
@@ -252,11 +249,12 @@ def _divergence(found: DescribedDivergence, verdict: Migration) -> Iterator[Text
         )
 
 
-def _entry(value: object) -> object:
-    """Return a value; an entry without what is said of its place already."""
-    if not is_mapping(value) or "run" not in value:
-        return value
-    return {key: each for key, each in value.items() if key not in PLACED}
+def _is_beside(found: DescribedDivergence) -> bool:
+    """Tell whether both values say more than the sentence and the lines around it."""
+    values = (found.difference.old, found.difference.new)
+    if MISSING in values:
+        return not any(map(is_mapping, values))
+    return len(found.lines) <= 1 or not is_mapping(values[0])
 
 
 def names_in(found: DescribedDivergence) -> Mapping[str, str]:
