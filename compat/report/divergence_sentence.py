@@ -45,7 +45,7 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
     {
         "INSTRUCTION": Wording(
             "NEW's system message says {new}, and OLD's says {old}",
-            "NEW sends no system message {old}, which OLD sends",
+            "NEW sends one system message less than OLD: {old}",
             "NEW sends one more system message than OLD: {new}",
         ),
         "MESSAGE_LOST": Wording(

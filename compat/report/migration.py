@@ -12,7 +12,7 @@ from rich.text import Text
 from compat.report.conform_text import counted, does
 from compat.report.counterexample import code
 from compat.report.divergence_sentence import sentence
-from compat.report.values import both, brief, rows_beside
+from compat.report.values import Row, both, brief, columns, rows_beside
 from compat.verdicts.migration import (
     SIDES,
     DescribedDivergence,
@@ -36,17 +36,20 @@ _LINE: Final = re.compile(", line (?=\\d+: )")
 _CALL: Final = re.compile(r"([\w-]+): (\w+)\(")
 NARROW: Final = 80
 """So long is a line of a sentence at most."""
+BROAD: Final = 120
+"""From so many columns on, old and new stand side by side if they fit."""
 WIDE: Final = 200
 """So much of a change is shown: what is compared stands in it twice."""
 
 
 def lines(
-    verdict: Migration, *, verbose: bool = False, again: str = ""
+    verdict: Migration, *, verbose: bool = False, again: str = "", width: int = NARROW
 ) -> Iterator[Text]:
     """Yield the lines of the report: answer, evidence, what to do, what it rests on.
 
     What only who works on the check needs, such as hashes and counts of hooks, is shown
-    if it is ``verbose``. ``again`` is the command line that gave this verdict.
+    if it is ``verbose``. ``again`` is the command line that gave this verdict. Where
+    the terminal is ``width`` enough, old and new stand side by side.
     """
     yield from _answer(verdict)
     if verdict.interrupted:
@@ -65,7 +68,7 @@ def lines(
         yield Text(f"INTENT  {broken.side} lacks: {broken.text}", "bold red")
         yield from (_indented(line) for line in code(broken.world))
     if verdict.divergence is not None and verdict.world is not None:
-        yield from _divergence(verdict.divergence, verdict)
+        yield from _divergence(verdict.divergence, verdict, width)
         if again and not verdict.sufficient:
             yield from _next(verdict.divergence, again)
     for allowed in verdict.allowed:
@@ -219,7 +222,9 @@ def _narrow(verdict: Migration) -> str:
     return where
 
 
-def _divergence(found: DescribedDivergence, verdict: Migration) -> Iterator[Text]:
+def _divergence(
+    found: DescribedDivergence, verdict: Migration, width: int
+) -> Iterator[Text]:
     style = "red" if not verdict.sufficient else "cyan"
     yield Text()
     if verdict.sufficient:
@@ -238,15 +243,25 @@ def _divergence(found: DescribedDivergence, verdict: Migration) -> Iterator[Text
             yield _indented(f"{side}    {text}")
     if len(found.lines) > 1:
         yield Text()
-        yield _indented(f"around it in {at.channel}, - only old, + only new:")
-        for mark, text in rows_beside([*_near(found.lines)]):
-            yield Text(f"    {mark} {text}", STYLES[mark])
+        yield from _around(at.channel, [*rows_beside([*_near(found.lines)])], width)
     if verdict.world is not None:
         yield Text()
         yield Text("The smallest world found that shows it:")
         yield from (
             _indented(f"  {line}") for line in code(verdict.world, names_in(found))
         )
+
+
+def _around(channel: str, rows: Sequence[Row], width: int) -> Iterator[Text]:
+    """Yield what both sides show: in two columns where they fit, else with marks."""
+    beside = columns(rows, width - len("    ")) if width >= BROAD else []
+    if beside:
+        yield _indented(f"around it in {channel}, old | new:")
+        yield from (_indented(f"  {each}") for each in beside)
+        return
+    yield _indented(f"around it in {channel}, - only old, + only new:")
+    for mark, text in rows:
+        yield Text(f"    {mark} {text}", STYLES[mark])
 
 
 def _is_beside(found: DescribedDivergence) -> bool:
