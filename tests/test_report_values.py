@@ -2,7 +2,7 @@
 
 import pytest
 
-from compat.report.values import beside, both, rows_beside
+from compat.report.values import beside, both, columns, rows_beside
 from refengine.testing.trace import MISSING
 
 
@@ -68,3 +68,20 @@ def test_what_only_one_side_has_behind_equal_text_stands_behind_its_length() -> 
 
     assert old.endswith('200 equal characters, then "[cut]"')
     assert new.endswith("only 200 equal characters")
+
+
+ROWS = [(" ", "s"), ("-", "old"), ("-", "more"), ("+", "new"), ("+", "x"), ("+", "y")]
+
+
+def test_rows_stand_side_by_side_where_they_fit() -> None:
+    assert columns(ROWS, 40) == [
+        "s      s",
+        "old  | new",
+        "more | x",
+        "     | y",
+    ]
+
+
+def test_rows_that_do_not_fit_are_not_cut() -> None:
+    assert columns(ROWS, 11) != []
+    assert columns(ROWS, 10) == []

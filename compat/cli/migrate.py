@@ -372,7 +372,7 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     plays_alone = old.language == PYTHON and how.wire is None
     again = line_again() if plays_alone and reproducer is None else ""
     out = console(output_scrubber().text)
-    told = lines(found.verdict, verbose=verbose, again=again)
+    told = lines(found.verdict, verbose=verbose, again=again, width=out.width)
     for line in (*told, *_wire_lines(how), *_reach_lines(how)):
         out.print(line)
     if reproducer is not None:
@@ -405,7 +405,7 @@ def _programs(
         found = check_programs(old, new, terms, shown, words)
     code = code_of(found.verdict)
     out = console(output_scrubber().text)
-    told = lines(found.verdict, verbose=verbose)
+    told = lines(found.verdict, verbose=verbose, width=out.width)
     for line in (*told, *spoken_lines(found), *_reach_lines(how)):
         out.print(line)
     said = str(old), str(new)

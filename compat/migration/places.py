@@ -32,7 +32,8 @@ def with_places(
             played = runner.followed(world)
         except SideFault:  # it was played before: what is left out here is a hint
             continue
-        places += ((name, each) for each in _before(found.difference, played))
+        for each in _before(found.difference, played):
+            places.append((name, each))  # noqa: PERF401  # a comprehension loses types
     return replace(verdict, divergence=replace(found, places=tuple(places)))
 
 

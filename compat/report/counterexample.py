@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from textwrap import indent
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic import BaseModel
 
@@ -124,7 +124,7 @@ def literal(value: object) -> str:
     if is_mapping(value):
         each = (f"{_text(key)}: {literal(one)}" for key, one in value.items())
         return f"{{{', '.join(each)}}}"
-    if is_list(value) or isinstance(value, tuple):
+    if is_list(value):
         return f"[{', '.join(map(literal, value))}]"
     return repr(value)
 
@@ -152,8 +152,9 @@ def _agent(agent: AgentSpec) -> Iterator[str]:
             continue
         if field == "tools":
             yield from _assigned(name, [_tool(each) for each in value])
-        elif is_list(value) or isinstance(value, tuple):
-            yield from _assigned(name, [literal(each) for each in value])
+        elif isinstance(value, tuple):
+            each_one = cast("tuple[object, ...]", value)
+            yield from _assigned(name, [*map(literal, each_one)])
         else:
             yield f"{name} = {literal(value)}"
 

@@ -45,7 +45,7 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
     {
         "INSTRUCTION": Wording(
             "NEW's system message says {new}, and OLD's says {old}",
-            "NEW sends no system message {old}, which OLD sends",
+            "NEW sends one system message less than OLD: {old}",
             "NEW sends one more system message than OLD: {new}",
         ),
         "MESSAGE_LOST": Wording(
@@ -181,18 +181,23 @@ def _form(shape: Wording, old: object, new: object, world: Scenario | None) -> s
 def _fields(found: DescribedDivergence, world: Scenario | None) -> Fields:
     at = found.difference
     old, new = _phrases(at.old, at.new, bare=found.code in _BARE)
-    lists = [each if is_list(each) else [] for each in (at.old, at.new)]
-    only = [[e for e in mine if e not in other] for mine, other in (lists, lists[::-1])]
     return {
         "old": old,
         "new": new,
         "whose": _whose(at.new),
-        "only_old": _phrase(only[0]) if only[0] else "none of them",
-        "only_new": _phrase(only[1]) if only[1] else "fewer tools",
+        "only_old": _only(at.old, at.new) or "none of them",
+        "only_new": _only(at.new, at.old) or "fewer tools",
         "against": _against(found, world),
         "effect": _named_in(found, r"(\S+) ", "a side effect"),
         "tool": _named_in(found, r"[^:]*: (\S+?)\(", "the tool"),
     }
+
+
+def _only(mine: object, other: object) -> str:
+    """Return what only the first of two lists has, in words."""
+    ours, theirs = (each if is_list(each) else () for each in (mine, other))
+    found = [each for each in ours if each not in theirs]
+    return _phrase(found) if found else ""
 
 
 def _named_in(found: DescribedDivergence, form: str, otherwise: str) -> str:

@@ -13,7 +13,7 @@ from rich.text import Text
 from compat.report.conform_text import counted, does
 from compat.report.counterexample import code
 from compat.report.divergence_sentence import sentence
-from compat.report.values import both, brief, rows_beside
+from compat.report.values import Row, both, brief, columns, rows_beside
 from compat.verdicts.migration import (
     SIDES,
     DescribedDivergence,
@@ -35,23 +35,24 @@ from refengine.testing.trace import MISSING
 STYLES: Final = {"-": "red", "+": "green", " ": "dim"}
 MANY: Final = 12
 """So many lines of one kind are shown; the JSON report has all of them."""
-PLACED: Final = frozenset(("run", "after"))
-"""Keys of an entry that say where it stands."""
 _LINE: Final = re.compile(", line (?=\\d+: )")
 _CALL: Final = re.compile(r"([\w-]+): (\w+)\(")
 NARROW: Final = 80
 """So long is a line of a sentence at most."""
+BROAD: Final = 120
+"""From so many columns on, old and new stand side by side if they fit."""
 WIDE: Final = 200
 """So much of a change is shown: what is compared stands in it twice."""
 
 
 def lines(
-    verdict: Migration, *, verbose: bool = False, again: str = ""
+    verdict: Migration, *, verbose: bool = False, again: str = "", width: int = NARROW
 ) -> Iterator[Text]:
     """Yield the lines of the report: answer, evidence, what to do, what it rests on.
 
     What only who works on the check needs, such as hashes and counts of hooks, is shown
-    if it is ``verbose``. ``again`` is the command line that gave this verdict.
+    if it is ``verbose``. ``again`` is the command line that gave this verdict. Where
+    the terminal is ``width`` enough, old and new stand side by side.
     """
     yield from _answer(verdict)
     yield from map(_indented, version_lines(verdict.versions))
@@ -71,7 +72,7 @@ def lines(
         yield Text(f"INTENT  {broken.side} lacks: {broken.text}", "bold red")
         yield from (_indented(line) for line in code(broken.world))
     if verdict.divergence is not None and verdict.world is not None:
-        yield from _divergence(verdict.divergence, verdict)
+        yield from _divergence(verdict.divergence, verdict, width)
         if again and not verdict.sufficient:
             yield from _next(verdict.divergence, again)
     for allowed in verdict.allowed:
@@ -251,7 +252,9 @@ def _narrow(verdict: Migration) -> str:
     return where
 
 
-def _divergence(found: DescribedDivergence, verdict: Migration) -> Iterator[Text]:
+def _divergence(
+    found: DescribedDivergence, verdict: Migration, width: int
+) -> Iterator[Text]:
     style = "red" if not verdict.sufficient else "cyan"
     yield Text()
     if verdict.sufficient:
@@ -267,15 +270,12 @@ def _divergence(found: DescribedDivergence, verdict: Migration) -> Iterator[Text
         yield _indented(f"point  {verdict.point.says} ({verdict.point.about})")
     for side, text in found.causes:
         yield _indented(f"cause  {side}: {brief(text)}")
-    if len(found.lines) <= 1 or not (MISSING in (at.old, at.new) or is_mapping(at.old)):
-        values = both(_entry(at.old), _entry(at.new))
-        for side, text in zip(SIDES, values, strict=True):
+    if _is_beside(found):
+        for side, text in zip(SIDES, both(at.old, at.new), strict=True):
             yield _indented(f"{side}    {text}")
     if len(found.lines) > 1:
         yield Text()
-        yield _indented(f"around it in {at.channel}, - only old, + only new:")
-        for mark, text in rows_beside([*_near(found.lines)]):
-            yield Text(f"    {mark} {text}", STYLES[mark])
+        yield from _around(at.channel, [*rows_beside([*_near(found.lines)])], width)
     if verdict.world is not None:
         yield Text()
         yield Text("The smallest world found that shows it:")
@@ -284,11 +284,24 @@ def _divergence(found: DescribedDivergence, verdict: Migration) -> Iterator[Text
         )
 
 
-def _entry(value: object) -> object:
-    """Return a value; an entry without what is said of its place already."""
-    if not is_mapping(value) or "run" not in value:
-        return value
-    return {key: each for key, each in value.items() if key not in PLACED}
+def _around(channel: str, rows: Sequence[Row], width: int) -> Iterator[Text]:
+    """Yield what both sides show: in two columns where they fit, else with marks."""
+    beside = columns(rows, width - len("    ")) if width >= BROAD else []
+    if beside:
+        yield _indented(f"around it in {channel}, old | new:")
+        yield from (_indented(f"  {each}") for each in beside)
+        return
+    yield _indented(f"around it in {channel}, - only old, + only new:")
+    for mark, text in rows:
+        yield Text(f"    {mark} {text}", STYLES[mark])
+
+
+def _is_beside(found: DescribedDivergence) -> bool:
+    """Tell whether both values say more than the sentence and the lines around it."""
+    values = (found.difference.old, found.difference.new)
+    if MISSING in values:
+        return not any(map(is_mapping, values))
+    return len(found.lines) <= 1 or not is_mapping(values[0])
 
 
 def names_in(found: DescribedDivergence) -> Mapping[str, str]:

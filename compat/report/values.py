@@ -102,6 +102,30 @@ def rows_beside(rows: Sequence[Row]) -> Iterator[Row]:
         yield from (("+", brief(text)) for _, text in added[rest:])
 
 
+def columns(rows: Sequence[Row], width: int) -> list[str]:
+    """Return lines with old on the left and new on the right; none if one is too long.
+
+    ``|`` stands between those that differ.
+    """
+    pairs: list[tuple[str, str, str]] = []
+    lost: list[str] = []
+    for mark, text in (*rows, (" ", "")):
+        if mark == "-":
+            lost.append(text)
+        elif mark == "+":
+            pairs.append((lost.pop(0) if lost else "", "|", text))
+        else:
+            pairs += [(each, "|", "") for each in lost]
+            lost.clear()
+            pairs.append((text, " ", text))
+    pairs.pop()
+    half = (width - len(" | ")) // 2
+    if any(max(len(left), len(right)) > half for left, _, right in pairs):
+        return []
+    wide = max((len(left) for left, _, _ in pairs), default=0)
+    return [f"{left:{wide}} {sign} {right}".rstrip() for left, sign, right in pairs]
+
+
 def _told(value: object) -> str:
     if is_mapping(value) and "role" in value:
         return message_line(value)
