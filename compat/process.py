@@ -6,7 +6,8 @@
 
 JSON-RPC 2.0, one object a line, UTF-8, over the program's standard input and output;
 its standard error is its log. ``refengine.testing.child`` is the other end for programs
-in Python. A child has a session of its own, so that ending it ends all that it started.
+in Python. A child has a session and a mark of its own (``refengine.testing.owned``), so
+that ending it ends all that it started.
 
 Calls are answered in order, and many may be sent ahead. One loop moves the pipes of all
 children that are waited for, so that nobody waits for a pipe that nobody reads. A call
@@ -43,6 +44,7 @@ from compat.pipes import KEPT, Event, FileLog, PipeLog, Printed, descriptor, pol
 from compat.warm import CALL, WARM, Process
 from refengine.errors import RefengineError
 from refengine.testing.child import NO_METHOD, PROTOCOL, CallError, Function, Params
+from refengine.testing.owned import Mark
 
 Locate: TypeAlias = Callable[[bytes], str]
 """Finds in a traceback of faulthandler's where a child was; "" if it does not say."""
@@ -197,6 +199,9 @@ class ChildProcess:
         frameworks: Sequence[str] | None = None,
     ) -> None:
         self.over: ChildError | None = None
+        self.left: Sequence[int] = ()
+        """What it started and nobody here can end, once it was ended."""
+        self._mark = Mark.new()
         self._functions = functions
         self._locate = locate
         self._calls: dict[int, ChildCall] = {}
@@ -210,16 +215,18 @@ class ChildProcess:
         started = None
         if frameworks is not None:
             started = WARM.start(command, cwd, env or os.environ, frameworks)
-        self.process: Process = started or subprocess.Popen(  # noqa: S603  # no shell
-            command,
-            cwd=cwd,
-            env=env,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if log is None else log,
-            bufsize=0,
-            start_new_session=True,
-        )
+        with self._mark.borne():
+            self.process: Process = started or subprocess.Popen(  # noqa: S603  # no shell
+                command,
+                cwd=cwd,
+                env=env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE if log is None else log,
+                bufsize=0,
+                start_new_session=True,
+            )
+        self._mark.fix(self.process.pid)  # a copy is told to do something only later
         self._in = descriptor(self.process.stdin)
         self._out = descriptor(self.process.stdout)
         self._log: PipeLog | FileLog
@@ -456,7 +463,7 @@ class ChildProcess:
         self.give_up(ChildDiedError(status, where, call, self._log.last_line()))
 
     def _kill(self) -> int:
-        """End all that is in the child's session; return how the child itself ended.
+        """End all that the child started; return how the child itself ended.
 
         The group is ended before the child is waited for: until then nobody else can
         have its number. A child that is gone already keeps its own exit status.
@@ -464,6 +471,8 @@ class ChildProcess:
         if self.process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            self.left = self._mark.end_bearers()
         return self.process.wait()
 
     def _close(self) -> None:

@@ -18,6 +18,8 @@ from hypothesis.internal.conjecture.providers import (
 )
 from hypothesis.strategies import SearchStrategy
 
+from refengine.testing.owned import folder_prefix
+
 BACKEND: Final = "refengine-steady"
 _HOME: Final = "__hypothesis_home_directory"
 """Where Hypothesis notes which folder was set; it has no function that tells it."""
@@ -78,7 +80,7 @@ def _nothing_kept() -> Generator[None, None, None]:
     """
     kept: Any = configuration
     before = getattr(kept, _HOME, None)
-    with tempfile.TemporaryDirectory(prefix="refengine-") as folder:
+    with tempfile.TemporaryDirectory(prefix=folder_prefix()) as folder:
         kept.set_hypothesis_home_dir(folder)
         try:
             yield

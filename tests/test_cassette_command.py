@@ -219,3 +219,86 @@ def test_replay_tells_that_a_file_cannot_be_played(tmp_path, text) -> None:
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("refengine cassette replay: a.yaml: ")
+
+
+# --- secrets in cassettes that others wrote
+
+LEAK = """\
+version: 1
+interactions:
+- request:
+    method: POST
+    uri: https://api.example.com/v1/chat/completions?key=KEY
+    headers: {content-type: [application/json], NAME: ["VALUE"], date: [today]}
+    body: '{"messages": [], "metadata": {"db_password": "INNER"}}'
+  response:
+    status: {code: 200, message: OK}
+    headers: {content-type: [application/json], set-cookie: ["sid=VALUE; path=/"]}
+    body: {string: '{"id": "1"}'}
+"""
+SECRET = "vk-Zr8Lq2Wm5Tn9Xc4Bh7Jd"  # noqa: S105  # of nobody
+
+
+OUT = "SCRUBBED"
+
+
+def _leak(key=OUT, name="x-api-key", value=OUT, inner=OUT):
+    """Return a cassette with these in its places."""
+    leak = LEAK.replace("KEY", key).replace("NAME", name)
+    return leak.replace("INNER", inner).replace("VALUE", value)
+
+
+@pytest.mark.parametrize(
+    ("leak", "place"),
+    [
+        ({"key": SECRET}, "the address"),
+        ({"value": SECRET}, "request header x-api-key"),
+        ({"name": "x-db-token", "value": SECRET}, "request header x-db-token"),
+        ({"name": "openai-organization", "value": "org-" + "a1" * 12}, "openai-org"),
+        ({"value": SECRET}, "response header set-cookie"),
+        ({"inner": SECRET}, "request body at metadata.db_password"),
+    ],
+)
+def test_scan_names_the_place_of_a_secret_and_mends_it(tmp_path, leak, place) -> None:
+    path = tmp_path / "cassettes" / "leak.yaml"
+    path.parent.mkdir()
+    path.write_text(_leak(**leak), "utf-8")
+    found = command("scan", tmp_path)
+    mended = command("scan", path, "--mend")
+
+    assert (found.returncode, mended.returncode) == (1, 0), found.stderr
+    assert place in found.stdout
+    assert found.stdout.startswith(f"{path}: interaction 1, ")
+    assert found.stdout.endswith("1 cassette, 1 with secrets\n")
+    assert SECRET not in found.stdout
+    assert SECRET not in path.read_text("utf-8")
+    assert command("scan", tmp_path).stdout == "1 cassette, 0 with secrets\n"
+    assert command("replay", path).returncode == 0
+
+
+@pytest.mark.parametrize("value", ["Bearer <REDACTED>", "test_openai_api_key", "****"])
+def test_what_another_tool_put_in_the_place_of_a_secret_is_none(
+    tmp_path, value
+) -> None:
+    path = tmp_path / "clean.yaml"
+    path.write_text(_leak(name="authorization", value=value), "utf-8")
+
+    found = command("scan", path)
+    assert (found.stdout, found.returncode) == ("1 cassette, 0 with secrets\n", 0)
+
+
+def test_a_folder_without_a_cassette_passes_no_scan(tmp_path) -> None:
+    found = command("scan", tmp_path)
+
+    assert found.returncode == 4
+    assert found.stderr == f"refengine cassette scan: {tmp_path}: has no cassette\n"
+
+
+def test_what_would_be_lost_is_not_mended(tmp_path) -> None:
+    path, text = tmp_path / "leak.yaml", _leak(value=SECRET) + "metadata: {of: me}\n"
+    path.write_text(text, "utf-8")
+    found = command("scan", path, "--mend")
+
+    assert found.returncode == 2
+    assert "leak.yaml: it has metadata, so it is not written anew" in found.stderr
+    assert path.read_text("utf-8") == text

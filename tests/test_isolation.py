@@ -49,7 +49,9 @@ def told(tmp_path):
         sides.append(side)
         played = [side.play(WORLD) for _ in range(sessions)]
         effects = [each for one in played for each in one.trace.of("effect")]
-        return [e.data["data"] for e in effects if e.data["name"] != "file"]
+        return [
+            e.data["data"] for e in effects if e.data["name"] not in {"file", "program"}
+        ]
 
     vars(tells)["sides"] = sides
     yield tells
@@ -339,3 +341,22 @@ def test_an_assertion_lets_through_what_it_is_told(tmp_path, monkeypatch) -> Non
     assert assert_migrates(file, file, examples=1, env=["A_NAME"]).holds == "identical"
     assert os.environ["A_NAME"] == "x"
     assert Path(file).exists()
+
+
+def test_a_program_of_an_apart_side_reaches_no_server_of_this_machine(
+    told, tmp_path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0)
+        port = server.getsockname()[1]
+        code = f"import socket; socket.create_connection(('127.0.0.1', {port}))"
+        body = f"""
+def run(world):
+    command = [sys.executable, "-S", "-c", {code!r}]
+    return subprocess.run(command, capture_output=True).returncode
+"""
+        assert told(body) == [0]
+        server.accept()[0].close()
+        assert told(body, reach=Reach(apart=True), folder=tmp_path / "b") == [1]
+        with pytest.raises(BlockingIOError):
+            server.accept()

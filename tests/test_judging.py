@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -167,6 +168,46 @@ def test_new_side_that_differs_from_itself_is_not_comparable_either() -> None:
     verdict = judge(telling(lambda _: 0), telling(lambda _: next(numbers)))
 
     assert {(n.side, n.channel) for n in verdict.noise} >= {("new", "effects")}
+    assert verdict.divergence is None
+    assert code_of(verdict) == 6
+
+
+def test_what_diverges_steadily_is_told_beside_what_is_noise() -> None:
+    numbers = iter(range(10_000))
+
+    def told(_, turn):
+        return next(numbers) if turn == "noisy" else 1
+
+    def changing(data):
+        def subject(world):
+            def before(ctx, messages):
+                turn = messages[-1].content
+                world.effect("told", data(world, turn))
+                return ctx, messages
+
+            return [with_before_model_rewrite_history(before)]
+
+        return subject
+
+    worlds = [world(runs=[{"input": [f"user:{each}"]}]) for each in ("noisy", "calm")]
+    verdict = judge(changing(lambda *_: 0), changing(told), worlds=worlds)
+
+    assert (verdict.noise, verdict.unsteady, verdict.diverging) == ((), 1, 1)
+    assert verdict.divergence is not None
+    assert (verdict.divergence.code, code_of(verdict)) == ("EFFECT_CHANGED", 1)
+    assert verdict.world is not None
+    assert verdict.world.runs[0].input != ("user:noisy",)
+
+
+def test_what_does_the_same_only_by_luck_is_no_divergence() -> None:
+    drawn = Random(7)  # noqa: S311  # of a test
+
+    def coin(_):
+        return drawn.choice("ab")
+
+    worlds = [world(runs=[{"input": [f"user:{each}"]}]) for each in range(40)]
+    verdict = judge(telling(coin), telling(coin), worlds=worlds)
+
     assert verdict.divergence is None
     assert code_of(verdict) == 6
 

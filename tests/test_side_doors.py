@@ -35,7 +35,7 @@ def calls(function):
 """
 KEYS = (
     *("level", "message", "category", "stream", "text"),
-    *("path", "added", "content", "removed"),
+    *("path", "added", "content", "removed", "words"),
 )
 WORLD = read_scenario(
     {
@@ -296,3 +296,79 @@ class Writes:
     seen = [doors(f"{each}{written}", head=head)[0] for each in (early, late)]
 
     assert seen == [[(2, "file", "audit.log", "x")]] * 2
+
+
+# --- what is reached outside
+
+ONCE = read_scenario(
+    {"agent": {}, "model_script": ["assistant:a"], "runs": [{"input": ["user:a"]}]}
+)
+
+
+def test_a_program_that_is_started_is_an_effect(doors) -> None:
+    [session] = doors(
+        """
+import subprocess
+def run(world):
+    subprocess.run([sys.executable, "-S", "-c", "pass"], check=True)
+    os.system("true 7")
+""",
+        world=ONCE,
+    )
+    [(at, door, words), (_, _, line)] = session
+    assert (at, door, words[1:]) == (0, "program", ["-S", "-c", "pass"])
+    assert words[0].startswith("python")
+    assert line == ["true 7"]
+
+
+def test_what_a_package_starts_for_own_code_is_its_effect(doors) -> None:
+    [session] = doors(
+        """
+import framework
+def run(world):
+    framework.calls(lambda: os.system("true"))
+""",
+        world=ONCE,
+    )
+    assert session == [(0, "program", ["true"])]
+
+
+def test_what_an_import_starts_is_none(doors, tmp_path) -> None:
+    (tmp_path / "site-packages" / "late.py").write_text("import os; os.system('true')")
+    [session] = doors("def run(world):\n    import late\n", world=ONCE)
+
+    assert session == []
+
+
+@pytest.mark.parametrize(
+    "writes",
+    [
+        "open(OUT, 'w').close()",
+        "sqlite3.connect(OUT).close()",
+        "os.symlink(os.path.dirname(OUT), 'way'); open('way/out', 'w').close()",
+        "open(os.path.join('..', '..', '..', '..', OUT[1:]), 'w').close()",
+    ],
+    ids=["by name", "database", "through a link", "upwards"],
+)
+def test_a_file_outside_is_an_effect_in_each_session(doors, tmp_path, writes) -> None:
+    out = str(tmp_path / "elsewhere" / "out")
+    (tmp_path / "elsewhere").mkdir()
+    body = f"OUT = {out!r}\ndef run(world):\n    {writes}\n"
+    sessions = doors(body, 2, world=ONCE)
+
+    found = [[each for each in one if each[1:3] == ("file", out)] for one in sessions]
+    assert [len(each) for each in found] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("makes", "holds"),
+    [
+        ("os.symlink('/dev/zero', 'made')", "link to /dev/zero"),
+        ("os.mkfifo('made'); open('made', 'rb+')", "no file"),
+        ("open('made', 'wb').truncate(1 << 30)", "1073741824 bytes"),
+    ],
+)
+def test_what_has_no_end_is_not_read(doors, makes, holds) -> None:
+    sessions = doors(f"def run(world):\n    {makes}\n", 2, world=ONCE)
+
+    assert sessions == [[(0, "file", "made", holds)]] * 2

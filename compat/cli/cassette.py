@@ -15,7 +15,7 @@ from typing import Final
 
 from compat.cli.command import argument, flag, group, option, refuse, refusing
 from compat.cli.values import DAY, OUTPUT, PATH, at_least
-from compat.verdicts.exit_codes import DIFFERS, OK
+from compat.verdicts.exit_codes import DIFFERS, NOTHING_RAN, OK
 
 HIGHEST: Final = 65_535
 
@@ -216,6 +216,46 @@ def proxy(
         recorder.end()
     _say(f"{counted(cassette.written, 'exchange')} in {out.name}")
     return DIFFERS if recorder.lost else OK
+
+
+@app.command()
+@argument("paths", "cassettes, or folders of them", PATH, nargs=-1, required=True)
+@option(
+    "--field", about="a field whose value is a secret; may be repeated", multiple=True
+)
+@flag("--mend", about="write them anew without their secrets")
+def scan(paths: tuple[Path, ...], field: tuple[str, ...], *, mend: bool) -> int:
+    """Look for secrets in cassettes, by the rules with which a recording is scrubbed.
+
+    A line for each place: file, interaction, and which header, field or address; what
+    stands there is not printed. With --mend a cassette that holds some is written anew,
+    without them and without headers that no replay needs; change the secrets all the
+    same, since the history of a repository keeps them.
+
+    Exit codes: 0 there are none, or no more, 1 there are some, 2 a file that cannot be
+    read or written, 4 there is no cassette.
+    """
+    with _mistakes("scan"):
+        from compat.report.conform_text import counted
+        from compat.wire import leaks
+        from compat.wire.cassette_files import read_cassette
+
+        found = {
+            path: list(leaks.leaks_in(read_cassette(path), field))
+            for path in leaks.cassettes_in(paths)
+        }
+        if not found:
+            where = ", ".join(map(str, paths))
+            refuse("cassette scan", f"{where}: has no cassette", NOTHING_RAN)
+        bad = {path: each for path, each in found.items() if each}
+        for path, places in bad.items():
+            for place in places:
+                _say(f"{path}: {place}")
+            if mend:
+                leaks.mend(path, field)
+    done = "mended" if mend else "with secrets"
+    _say(f"{counted(len(found), 'cassette')}, {len(bad)} {done}")
+    return DIFFERS if bad and not mend else OK
 
 
 def _say(line: str) -> None:

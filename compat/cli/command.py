@@ -11,6 +11,7 @@ import difflib
 import errno
 import os
 import sys
+import traceback
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn, TypeVar
@@ -19,7 +20,8 @@ import click
 from click.core import ParameterSource
 
 from compat.cli.values import TEXT, Kind, Number
-from compat.verdicts.exit_codes import FAULT, OK, USAGE
+from compat.verdicts.exit_codes import FAULT, INTERNAL, OK, USAGE
+from refengine.testing.owned import sweep
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -177,7 +179,21 @@ def is_given(name: str) -> bool:
 
 
 def run(app: click.Command, name: str, line: Sequence[str]) -> int:
-    """Do what a line asks of a command; return the exit code."""
+    """Do what a line asks of a command; return the exit code.
+
+    An error that is refengine's own is told as one: Python would end with 1, which is
+    a verdict.
+    """
+    try:
+        return _run(app, name, line)
+    except Exception:  # noqa: BLE001  # whatever it is
+        return _internal(name)
+
+
+def _run(app: click.Command, name: str, line: Sequence[str]) -> int:
+    if left := sweep():
+        what = "a process" if left == 1 else f"{left} processes"
+        sys.stderr.write(f"refengine: ended {what} left by a run that was killed\n")
     try:
         with app.make_context(f"refengine {name}", list(line)) as context:
             code: int | None = app.invoke(context)
@@ -198,6 +214,15 @@ def run(app: click.Command, name: str, line: Sequence[str]) -> int:
         # Python flushes once more at its end, and would tell of the pipe then.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
+
+
+def _internal(name: str) -> int:
+    """Tell of an error that is refengine's own; return its code."""
+    from compat.wire.scrubbing.scrubber import output_scrubber
+
+    what = f"refengine {name}: an error of refengine itself, please report it\n"
+    sys.stderr.write(output_scrubber().text(traceback.format_exc() + what))
+    return INTERNAL
 
 
 def _unknown_option(error: click.NoSuchOption) -> str:

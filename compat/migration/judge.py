@@ -3,16 +3,25 @@
     old, new → the same corpus → two traces each → first divergence, shrunk → relation
 
 Source: verdicts, Migration. A side that differs from itself is not a measure of another
-one: what differs there is noise, and nothing can be said about what is not.
+one: what differs there is noise, and nothing holds. What diverges in worlds in which
+both sides always do the same, diverges all the same.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Final, Generic, Literal, TypeVar
+from itertools import chain
+from typing import Final, Generic, Literal, Self, TypeVar
 
 from compat.migration.corpus import Corpus
 from compat.migration.differences import (
@@ -27,6 +36,7 @@ from compat.migration.pairs import (
     Anew,
     Beside,
     BothPlayed,
+    Explained,
     NamedWorld,
     Progress,
     SidePair,
@@ -39,6 +49,7 @@ from compat.migration.pairs import (
     named_worlds,
     silent,
     typical,
+    unique,
     unusual_divergence,
 )
 from compat.migration.points import EnginePoint
@@ -72,6 +83,8 @@ from refengine.testing.subject_worlds.graph_worlds import fits_a_graph
 
 P = TypeVar("P", bound=SideRunner)
 
+OFTEN: Final = 4
+"""So often both sides play a world that is to be steady, three times each."""
 UNSTEADY_FROM: Final = "same-up-to-volatile"
 """The first relation with a channel in which a graph may differ from itself."""
 TRIES_OF_GRAPHS: Final = 150
@@ -134,6 +147,19 @@ class ComparedSides:
     def those(self, *, unusual: bool) -> list[BothPlayed]:
         """Return the worlds that are unusual, or those that are ordinary."""
         return [each for each in self.inside if (each.unusual is not None) == unusual]
+
+    def without(self, places: Collection[int]) -> Self:
+        """Return the same but for the worlds in these places."""
+        return replace(
+            self,
+            worlds=[each for each in self.worlds if each.at not in places],
+            differing={at: n for at, n in self.differing.items() if at not in places},
+        )
+
+    def breaks(self, relation: str) -> bool:
+        """Tell whether an ordinary world breaks a relation."""
+        held = self.holds(self.those(unusual=False))
+        return held is None or strength(held) < strength(relation)
 
     def holds(self, worlds: Sequence[BothPlayed]) -> str | None:
         """Return the strongest relation that holds in all of these worlds."""
@@ -204,18 +230,26 @@ class MigrationJudge(Generic[P]):
         if base.nothing_ran:
             return base
         with self._again(new, explain=explain) as twin:
-            differing = self._replayed(compared, explain=explain)
+            places = sorted(compared.differing)
+            differing = self._replayed(places, explain=explain)
             again = sessions.repeated(twin, theirs, differing)
-            ours = sessions.again.values()
-            noise = sessions.noise("old", ours, terms.volatile)
-            noise = noise or sessions.noise("new", again.values(), terms.volatile)
+            ours = sessions.again
+            old = sessions.noise("old", ours, terms.volatile)
+            noise = {**sessions.noise("new", again, terms.volatile), **old}
             if noise:
-                return replace(base, noise=noise)
+                # What was not played again may be noise as well.
+                compared = compared.without({*noise, *(set(places) - again.keys())})
+                if not compared.breaks(terms.required):
+                    found = chain.from_iterable((old or noise).values())
+                    return replace(base, noise=unique(found))
             base = replace(
                 base,
                 points=points_of(self.corpus, compared, terms.required),
+                unsteady=len(noise),
                 holds=_held(compared, terms),
-                unused=tuple(_unused(compared, [*ours, *again.values()], terms)),
+                unused=tuple(
+                    _unused(compared, [*ours.values(), *again.values()], terms)
+                ),
                 broken=tuple(self._lacking(new, theirs, compared)),
                 allowed=tuple(self._used(each, new, terms) for each in terms.allowed),
             )
@@ -250,13 +284,12 @@ class MigrationJudge(Generic[P]):
 
         return enough
 
-    def _replayed(self, compared: ComparedSides, *, explain: bool) -> Sequence[int]:
+    def _replayed(self, places: Sequence[int], *, explain: bool) -> Sequence[int]:
         """Return the worlds with a difference in which both sides play once more.
 
         What shows is looked at again when it is made smaller, so of slow ones in a
         folder a few will do.
         """
-        places = sorted(compared.differing)
         if self.corpus.costly or (self.sessions.slow and not explain):
             return places[:: max(1, -(-len(places) // self.sessions.sampled))]
         return places
@@ -339,6 +372,8 @@ class MigrationJudge(Generic[P]):
             start.world.scenario, lambda each: pair.shows(each, start.kind), tries
         )
         noise, divergence = pair.explained(world, terms.volatile)
+        if base.unsteady:
+            world, (noise, divergence) = self._steadily(pair, start, world, terms)
         if noise and base.sufficient and wanted == UNSTEADY_FROM and self.old.ways:
             return base  # it was the order of calls, which is another one each time
         return replace(
@@ -358,6 +393,24 @@ class MigrationJudge(Generic[P]):
         alike = (each for each in named if each.kind == shown.kind)
         points = {self.corpus.worlds[each.world.at].point for each in alike}
         return None if None in points else self.corpus.worlds[shown.world.at].point
+
+    def _steadily(
+        self, pair: SidePair, start: NamedWorld, smaller: Scenario, terms: Terms
+    ) -> tuple[Scenario, Explained]:
+        """Return a world in which neither side differs from itself, however often.
+
+        To be the same twice is luck for what differs from itself elsewhere; and on the
+        way to a smaller world it may have begun to do so there.
+        """
+        found: Explained = ((), None)
+        for world in (smaller, start.world.scenario):
+            for _ in range(OFTEN):
+                found = pair.explained(world, terms.volatile)
+                if found[0]:
+                    break
+            else:
+                return world, found
+        return start.world.scenario, found
 
     def _pair(
         self,

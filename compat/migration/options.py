@@ -106,12 +106,14 @@ class Reach:
 
     Where it is ``closed``, no file outside is written, and no program started. Programs
     are given addresses of ``services`` that are played, each in the variable so named.
+    What is ``apart`` leaves the machine's network, where the kernel lets it.
     """
 
     env: tuple[str, ...] = ()
     net: tuple[tuple[str, int], ...] = ()
     side_doors: str = OWN
     closed: bool = False
+    apart: bool = False
     services: tuple[str, ...] = ()
 
     @property
@@ -121,6 +123,7 @@ class Reach:
             "net": [list(each) for each in self.net],
             "side_doors": self.side_doors,
             "closed": self.closed,
+            "apart": self.apart,
         }
 
     @property

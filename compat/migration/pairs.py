@@ -142,6 +142,8 @@ def by_channel(played: TracedWorld) -> TraceChannels:
     return TraceChannels(played.jsonl)
 
 
+Explained: TypeAlias = "tuple[tuple[Noise, ...], DescribedDivergence | None]"
+"""In which fields a side differs from itself, or else the divergence."""
 SESSIONS: Final = 2
 """So often a side plays a world in one process, to tell noise from differences."""
 
@@ -210,9 +212,7 @@ class SidePair:
         found = seen.divergence
         return found is not None and kind_of(found) == kind
 
-    def explained(
-        self, world: Scenario, volatile: Sequence[Mask]
-    ) -> tuple[tuple[Noise, ...], DescribedDivergence | None]:
+    def explained(self, world: Scenario, volatile: Sequence[Mask]) -> Explained:
         """Return the fields in which a side differs from itself in this world, if any.
 
         Else the first difference in time between the sides, named.

@@ -19,6 +19,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from refengine.testing.owned import folder_prefix
+
 
 class RefError(ValueError):
     """A reference that names no subject, or one that cannot be played as is asked."""
@@ -225,7 +227,7 @@ def located(ref: SubjectRef) -> Generator[SubjectLocation, None, None]:
         folder = ref.cwd if ref.file is None else ref.file.parent
         yield SubjectLocation(ref.cwd, folder, ref.file)
         return
-    top = Path(os.path.realpath(tempfile.mkdtemp(prefix="refengine-")))
+    top = Path(os.path.realpath(tempfile.mkdtemp(prefix=folder_prefix())))
     try:
         yield _copied(ref, ref.revision, top)
     finally:

@@ -26,6 +26,8 @@ ADVICE: Final[Mapping[str, str]] = {
     "fork": "start processes with subprocess, or multiprocessing with 'spawn'",
     "timeout": "make it end, or allow it more time",
     "intent": "correct the predicate",
+    "damage": "a subject must leave its process as it is",
+    "frame": "a subject must write only to what it opened itself",
     "harness": "please report it",
 }
 """What to do about each kind of fault; the others say it themselves."""
@@ -35,8 +37,9 @@ class SideFault(Exception):
     """A side could not be played: who, in which world, what, and what to do.
 
     Kinds before any world: missing-file, missing-name, not-callable, syntax, import.
-    In a world: raised, wrong-result, effect, endless, exit, intent, harness. With
-    these, in a world or before, the side is over: fork, timeout, ended, killed, closed.
+    In a world: raised, wrong-result, effect, endless, exit, intent, damage, harness.
+    With these, in a world or before, the side is over: fork, timeout, ended, killed,
+    frame, closed.
     """
 
     def __init__(

@@ -15,14 +15,11 @@ version control, environments and caches.
 from __future__ import annotations
 
 import os
-import select
 import shutil
-import signal
 import sys
 import tempfile
-import warnings
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -30,6 +27,7 @@ from typing import Final
 
 from compat.migration.refs import RefError, SubjectLocation, SubjectRef
 from refengine.testing.loading import ENVIRONMENTS
+from refengine.testing.owned import FOLDER_NAME, folder_prefix
 
 LARGEST: Final = 200 * 2**20
 """Bytes of a folder that is copied, at most."""
@@ -59,10 +57,6 @@ HOME: Final = "home"
 TEMPORARY: Final = "tmp"
 
 
-class LeftBehindWarning(UserWarning):
-    """Processes that a subject has started, and that nobody here can end."""
-
-
 @contextmanager
 def session_copy(
     ref: SubjectRef, location: SubjectLocation
@@ -71,7 +65,7 @@ def session_copy(
 
     A commit's tree is a copy already, and is taken for one.
     """
-    temporary = Path(os.path.realpath(tempfile.mkdtemp(prefix="refengine-")))
+    temporary = Path(os.path.realpath(tempfile.mkdtemp(prefix=folder_prefix())))
     top = temporary / "session"
     try:
         for each in (HOME, TEMPORARY):
@@ -81,11 +75,7 @@ def session_copy(
         else:
             yield _taken(location, *location.moved, top)
     finally:
-        left = end_survivors(temporary)
         shutil.rmtree(temporary, ignore_errors=True)
-        if left:
-            text = f"{ref}: started processes that could not be ended: {left}"
-            warnings.warn(text, LeftBehindWarning, stacklevel=2)
 
 
 def _copied(ref: SubjectRef, location: SubjectLocation, top: Path) -> SubjectLocation:
@@ -176,7 +166,8 @@ def _files(
         path, relative = Path(each.path), inside / each.name
         if each.is_dir():
             is_above = os.path.realpath(path) in {*above, real}
-            if is_above or each.name in LEFT_OUT or _is_environment(path):
+            is_ours = FOLDER_NAME.match(each.name)  # TMPDIR may be in here
+            if is_above or is_ours or each.name in LEFT_OUT or _is_environment(path):
                 continue
             yield path, relative
             yield from _files(path, (*above, real), relative)
@@ -197,76 +188,3 @@ def _entries(folder: Path, *, is_top: bool) -> list[os.DirEntry[str]]:
 
 def _is_environment(folder: Path) -> bool:
     return (folder / "pyvenv.cfg").exists()
-
-
-# Processes that outlive the side that started them, in sessions of their own: whoever
-# leaves the child's process group is not ended with it. What nearly all of them have is
-# the temporary folder: as HOME, unless they were given another environment, or as the
-# folder they run in. Found so, they are ended before the folder is removed. Who plays
-# programs in a network of their own knows the others as well, by ``more``.
-
-ROUNDS: Final = 5
-"""So often they are looked for: one that is starting another is found the next time."""
-PATIENCE: Final = 5.0
-"""Seconds that one may take to end."""
-PROCESSES: Final = Path("/proc")
-
-
-def nobody() -> Iterable[int]:
-    """Return no process."""
-    return ()
-
-
-def end_survivors(
-    folder: Path, more: Callable[[], Iterable[int]] = nobody
-) -> list[int]:
-    """End all processes that run in this folder or were given it; return who is left.
-
-    Only Linux says of a process where it runs.
-    """
-    for _ in range(ROUNDS):
-        left = alive_in(folder, more)
-        if not left:
-            return []
-        for pid in left:
-            _end(pid)
-    return alive_in(folder, more)
-
-
-def alive_in(folder: Path, more: Callable[[], Iterable[int]] = nobody) -> list[int]:
-    """Return the processes that run in this folder or were given it, on Linux."""
-    if sys.platform != "linux":
-        return []
-    found = {*_survivors(f"{folder}/"), *more()}
-    return [pid for pid in sorted(found) if not _is_over(pid)]
-
-
-def _end(pid: int) -> None:
-    """End a process, and wait until it has: on a busy machine that takes a moment."""
-    with suppress(OSError):  # it ended by itself, or is somebody else's
-        process = os.pidfd_open(pid)
-        try:
-            signal.pidfd_send_signal(process, signal.SIGKILL)
-            select.select([process], (), (), PATIENCE)
-        finally:
-            os.close(process)
-
-
-def _survivors(folder: str) -> Iterator[int]:
-    mine = os.getpid()
-    home = f"={folder}".encode()
-    for each in os.scandir(PROCESSES):
-        if each.name.isdecimal() and int(each.name) != mine:
-            with suppress(OSError):  # it is gone, or another user's
-                runs_in = os.readlink(f"{each.path}/cwd")  # noqa: PTH115  # many, as texts
-                given = Path(each.path, "environ").read_bytes()
-                if f"{runs_in}/".startswith(folder) or home in given:
-                    yield int(each.name)
-
-
-def _is_over(pid: int) -> bool:
-    """Tell whether it has ended, and only nobody has asked how."""
-    with suppress(OSError):
-        stat = Path(PROCESSES, str(pid), "stat").read_text("utf-8", errors="replace")
-        return stat.rpartition(")")[2].split()[0] in {"Z", "X"}
-    return True

@@ -8,7 +8,7 @@ processes of their own, where sets have another order and modules remember nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -244,12 +244,15 @@ class SideSessions:
     def noise(
         self,
         side: Side,
-        sessions: Iterable[Sequence[TracedWorld]],
+        sessions: Mapping[int, Sequence[TracedWorld]],
         volatile: Sequence[Mask],
-    ) -> tuple[Noise, ...]:
-        """Return the fields in which sessions of one side in one world differ."""
-        return unique(
-            each
-            for world in sessions
-            for each in noise_between(side, world, volatile, self.steady)
-        )
+    ) -> dict[int, tuple[Noise, ...]]:
+        """Return the worlds in which sessions of one side differ, and in which fields.
+
+        ``sessions`` are those of each world, by its place.
+        """
+        found = {
+            at: unique(noise_between(side, some, volatile, self.steady))
+            for at, some in sessions.items()
+        }
+        return {at: noise for at, noise in found.items() if noise}

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import warnings
 import weakref
 from collections import deque
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
@@ -31,6 +32,7 @@ from compat.migration.wire import Wire
 from compat.pipes import Printed
 from compat.process import (
     SILENT,
+    BadFrameError,
     ChildCall,
     ChildDiedError,
     ChildError,
@@ -129,7 +131,7 @@ class SubjectProcess:
                 locate=partial(line_in, folder=location.folder),
                 frameworks=_frameworks(location),
             )
-            stack.callback(self.child.end)
+            stack.callback(_end, self.child, ref)
             # Not only by close: an interrupted parent ends it on its way out.
             self._ending = weakref.finalize(
                 self, _end_own, stack.pop_all(), os.getpid()
@@ -230,7 +232,7 @@ class SubjectProcess:
         except CallError as error:
             kind = str(error.data.get("kind", "harness"))
             fault = self._fault(kind, error.message, call.label)
-            if kind == "fork":  # after which it has ended
+            if kind in {"fork", "damage"}:  # after which it has ended, or is of no use
                 self._give_up(fault)
             raise fault from error
         return reply
@@ -281,6 +283,12 @@ class SubjectProcess:
             case ChildDiedError(status=status):
                 text = f"ended with exit status {status}"
                 return self._fault("ended", text, world)
+            case BadFrameError(frame=frame) if b'"kind": "fork"' in frame:
+                return self._fault("fork", "it forks its process", world)
+            case BadFrameError(frame=frame):
+                shown = frame[:60].decode(errors="replace")
+                text = f"wrote {shown!r} into the harness's own pipe"
+                return self._fault("frame", text, world)
             case _:
                 why = "there is no answer" if error is None else error.why
                 return self._fault("harness", why, world)
@@ -440,6 +448,17 @@ def prepare(ref: SubjectRef, seeds: Iterable[int], reach: Reach = NO_REACH) -> N
         for seed in seeds if frameworks else ():
             env = environment(seed, reach.env)
             WARM.expect(python(SUBJECT_CHILD), env, frameworks)
+
+
+class LeftBehindWarning(UserWarning):
+    """Processes that a subject has started, and that nobody here can end."""
+
+
+def _end(child: ChildProcess, ref: SubjectRef) -> None:
+    child.end()
+    if child.left:
+        text = f"{ref}: started processes that could not be ended: {child.left}"
+        warnings.warn(text, LeftBehindWarning, stacklevel=2)
 
 
 def _end_own(stack: ExitStack, owner: int) -> None:

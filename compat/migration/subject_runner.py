@@ -262,6 +262,7 @@ class SubjectRunner:
             self._first.setdefault(id(world), (world, played))
 
     def _child(self, loading: Mapping[str, object], reach: Reach) -> SubjectProcess:
+        apart = self._check.wire is None and not reach.net
         side = SubjectProcess(
             self._ref,
             self._label,
@@ -269,7 +270,7 @@ class SubjectRunner:
             profile=self._check.profile,
             hash_seed=self._hash_seed,
             loading=loading,
-            reach=reach,
+            reach=replace(reach, apart=apart),
         )
         side.ways = self._limits
         side.wire = self._check.wire

@@ -265,6 +265,10 @@ def _domain(verdict: Migration) -> Iterator[str]:
         are = f"{does(verdict.apart, 'are')} unusual: no application"
         them = "it" if verdict.apart == 1 else "them"
         yield f"{verdict.apart} of them {are} meets {them}"
+    if verdict.unsteady:
+        many = verdict.unsteady
+        are = does(many, "are")
+        yield f"{many} of them {are} left out: there a side differs from itself"
     if verdict.outside:
         many = sum(verdict.outside.values())
         yield f"{many} of them {does(many, 'are')} left out: OLD cannot be run there"

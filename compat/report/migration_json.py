@@ -177,6 +177,7 @@ class ReportedVerdict(ReportPart):
     exercise: dict[Literal["old", "new"], ReportedExercise]
     not_exercised: list[tuple[str, str]]
     noise: list[dict[str, str]]
+    unsteady: int
     broken_intents: list[dict[str, Any]]
     allowed: list[dict[str, Any]]
     unused: list[str]

@@ -25,6 +25,7 @@ from compat.verdicts.timeline import (
     VersionJudged,
     changes,
 )
+from refengine.testing.owned import folder_prefix
 
 Judge: TypeAlias = Callable[[str], "VersionJudged | None"]
 """Judges a version, or returns None if that is not possible."""
@@ -139,7 +140,7 @@ class JudgingCommand:
 
     def judge(self, version: str, folder: Path | None = None) -> VersionJudged | None:
         """Return what is said of a version, None if there is no report of it."""
-        with TemporaryDirectory(prefix="refengine-timeline-") as place:
+        with TemporaryDirectory(prefix=folder_prefix()) as place:
             report = Path(place) / "report.json"
             why = self._run(version, report, folder)
             if not why:
@@ -211,7 +212,7 @@ def commits(span: str, repository: Path) -> list[str]:
 @contextmanager
 def checked_out(commit: str, repository: Path) -> Generator[Path]:
     """Give a folder with the files of a commit, for as long as it is needed."""
-    with TemporaryDirectory(prefix="refengine-commit-") as place:
+    with TemporaryDirectory(prefix=folder_prefix()) as place:
         tree = Path(place) / "tree"
         _git(repository, "worktree", "add", "--quiet", "--detach", str(tree), commit)
         try:

@@ -13,6 +13,8 @@ FAULT: Final = 3
 NOTHING_RAN: Final = 4
 STALE: Final = 5
 NOT_COMPARABLE: Final = 6
+INTERNAL: Final = 70
+"""As sysexits.h has it for an internal error of a program."""
 MEANINGS: Final[Mapping[int, str]] = MappingProxyType(
     {
         OK: "all is as it should be: conformant, holds, written, shown",
@@ -22,10 +24,19 @@ MEANINGS: Final[Mapping[int, str]] = MappingProxyType(
         NOTHING_RAN: "nothing ran, or what ran decides nothing",
         STALE: "an entry, an allowance or a mark is not needed, or matches nothing",
         NOT_COMPARABLE: "two things cannot be compared",
+        INTERNAL: "an error of refengine itself, which is no verdict: please report it",
     }
 )
 """What each of them says, whatever the command is."""
-FIRST_WINS: Final = (USAGE, FAULT, NOTHING_RAN, NOT_COMPARABLE, DIFFERS, STALE)
+FIRST_WINS: Final = (
+    INTERNAL,
+    USAGE,
+    FAULT,
+    NOTHING_RAN,
+    NOT_COMPARABLE,
+    DIFFERS,
+    STALE,
+)
 
 
 def exit_code(*codes: int) -> int:

@@ -216,9 +216,10 @@ class Migration:
     ``holds`` is the strongest relation that holds over the ordinary worlds, None if not
     even the weakest does. ``world`` is the smallest one found that shows the divergence
     of the largest of the ``groups``. ``outside`` are worlds in which OLD itself cannot
-    work, by the reason. ``ordinary`` and ``apart`` count the worlds that could be
-    compared, None if none was. ``unused`` are volatile fields that differ nowhere.
-    NEW is ``unbuilt`` where only OLD can be built, and that in every world.
+    work, by the reason, and ``unsteady`` counts those in which a side differs from
+    itself, though others show a divergence. ``ordinary`` and ``apart`` count the worlds
+    that could be compared, None if none was. ``unused`` are volatile fields that differ
+    nowhere. NEW is ``unbuilt`` where only OLD can be built, and that in every world.
     ``points`` are those in which the engines differ, None where none is known, and
     ``point`` is that which the divergence was seen at. ``failures`` are what broke by
     itself in a side's own code, with how many sessions.
@@ -233,6 +234,7 @@ class Migration:
     diverging: int = 0
     exercise: Mapping[Side, Exercise] = field(default_factory=dict[Side, Exercise])
     noise: Sequence[Noise] = ()
+    unsteady: int = 0
     broken: Sequence[Broken] = ()
     allowed: Sequence[Allowed] = ()
     unused: Sequence[str] = ()

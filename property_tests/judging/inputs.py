@@ -27,6 +27,7 @@ from property_tests.drawn_worlds import drawn_worlds, ship
 from property_tests.recorded.worlds import given_counts, recorded_worlds
 from property_tests.registry import Clause, Contract, contract
 from refengine.testing.machine import install_line
+from refengine.testing.owned import folder_prefix
 
 Emit: TypeAlias = Callable[[AnyEvent], None]
 
@@ -176,7 +177,7 @@ class CorpusFiles:
 @contextmanager
 def corpus_files() -> Generator[CorpusFiles, None, None]:
     """Yield places for a corpus, for as long as workers read it."""
-    with tempfile.TemporaryDirectory(prefix="refengine-") as folder:
+    with tempfile.TemporaryDirectory(prefix=folder_prefix()) as folder:
         yield CorpusFiles(Path(folder) / "first.json", Path(folder) / "corpus.json")
 
 

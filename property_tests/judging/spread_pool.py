@@ -24,6 +24,7 @@ from property_tests.judging.pool import (
     Reply,
     Request,
 )
+from refengine.testing.owned import folder_prefix
 
 KIND: Final = "requests"
 AT_ONCE: Final[Mapping[str, int]] = {"judge": 200, "reference": 200}
@@ -133,7 +134,7 @@ def _cut(queued: Sequence[_Queued]) -> Iterator[Sequence[_Queued]]:
 
 def answered(unit: UnitData) -> UnitData:
     """Return the replies to the requests of a unit; this is what a worker plays."""
-    with tempfile.TemporaryDirectory(prefix="refengine-") as folder:
+    with tempfile.TemporaryDirectory(prefix=folder_prefix()) as folder:
         path = Path(folder) / "corpus.json"
         path.write_text(json.dumps(unit["corpus"]), "utf-8")
         about = {**unit["about"], "first": str(path), "corpus": str(path)}

@@ -33,6 +33,7 @@ from property_tests.stores.expected import (
     refused,
 )
 from refengine.testing.child import CallError, Function
+from refengine.testing.owned import folder_prefix
 
 LONG: Final = 60.0
 """Seconds to start a child and import what it needs."""
@@ -247,7 +248,7 @@ class StorePlayer:
 def store_player(text: str, timeout: float) -> Generator[StorePlayer, None, None]:
     """Play worlds on the store that a text names; no process or file is left."""
     with ExitStack() as stack:
-        folder = TemporaryDirectory(prefix="refengine-", ignore_cleanup_errors=True)
+        folder = TemporaryDirectory(prefix=folder_prefix(), ignore_cleanup_errors=True)
         player = StorePlayer(text, timeout, Path(stack.enter_context(folder)))
         stack.callback(player.end)
         yield player

@@ -33,6 +33,8 @@ import sys
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, Final, TypeAlias
 
+from refengine.testing.owned import own_mark
+
 Params: TypeAlias = "Mapping[str, Any]"
 Message: TypeAlias = "Mapping[str, Any]"
 Function: TypeAlias = Callable[[Params], object]
@@ -221,6 +223,8 @@ def ended_with_parent() -> Generator[None, None, None]:
 
     def look(_signal: int, _frame: object) -> None:
         if os.getppid() != parent:
+            if (mark := own_mark()) is not None:
+                mark.end_bearers()
             os.killpg(0, signal.SIGKILL)
 
     signal.signal(signal.SIGALRM, look)

@@ -24,6 +24,7 @@ import asyncio
 import functools
 import gc
 import io
+import os
 import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping
@@ -44,6 +45,7 @@ from refengine.testing.child import (
     show_where,
 )
 from refengine.testing.compare_probes import Comparisons
+from refengine.testing.isolation.damage import Wholeness
 from refengine.testing.isolation.isolated import Isolation
 from refengine.testing.loading import (
     Fault,
@@ -105,6 +107,7 @@ class SubjectServer:
         self._modules = 0
         self._files: list[str] = []
         self._isolation: Isolation | None = None
+        self._whole: Wholeness | None = None
         self._brought: frozenset[str] = frozenset()
         self._named: set[str] = set()
 
@@ -125,7 +128,8 @@ class SubjectServer:
             own = None if self._loaded is None else self._loaded.own
             self._branches.anew()
             try:
-                return function(params)
+                reply = function(params)
+                self._see_that_this_is_no_copy()
             except Fault as fault:
                 raise _fault(fault.kind, fault.text) from fault
             except (SystemExit, KeyboardInterrupt) as error:
@@ -135,9 +139,21 @@ class SubjectServer:
             except BaseException as error:  # the parent has to hear of it
                 text = error_line(error, own)
                 mine = own is not None and came_through(error, own)
+                if damage := self._damage(error):
+                    raise _fault("damage", f"{damage}; then {text}") from error
                 raise _fault("raised" if mine else "harness", text) from error
+            return reply
 
         return guarded
+
+    def _damage(self, error: BaseException) -> str:
+        self._see_that_this_is_no_copy()
+        return "" if self._whole is None else self._whole.damage(error)
+
+    def _see_that_this_is_no_copy(self) -> None:
+        """Raise CallError in a copy that was made by the system's own fork."""
+        if self._whole is not None and self._whole.pid != os.getpid():
+            raise _fault("fork", "it forks its process")
 
     @property
     def _subject(self) -> LoadedSubject:
@@ -161,6 +177,7 @@ class SubjectServer:
         self._loaded = load(ref, self._branches)
         if self._isolation is not None:
             self._isolation.ready(self._loaded.own)
+            self._whole = Wholeness.now()
         # What is loaded stays; each play's rubbish is collected without it.
         gc.freeze()
         intents = [text for text, _ in _predicates(self._loaded)]

@@ -33,6 +33,7 @@ from compat.engines.callbacks.world import (
 from compat.engines.dialect_playing import play_turn, seen_error, side_by_side
 from refengine.messages import Json
 from refengine.testing.clock import run
+from refengine.testing.owned import folder_prefix
 from refengine.testing.trace import Trace
 
 VERSIONS: Final[Mapping[str, Sequence[tuple[Version, bool]]]] = MappingProxyType(
@@ -60,7 +61,7 @@ def _played(
     *,
     file: bool,
 ) -> Trace:
-    with tempfile.TemporaryDirectory(prefix="refengine-") as folder:
+    with tempfile.TemporaryDirectory(prefix=folder_prefix()) as folder:
         path = Path(folder) / "sessions.db" if file else None
         world = CallbacksWorld(scenario, version, path)
         return run(SessionsPlayer(world, engine).play())

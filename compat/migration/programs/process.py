@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from compat.pipes import descriptor, poll, read
+from refengine.testing.owned import Mark
 
 FLOOD: Final = 4 * 2**20
 """Bytes that a program may print for one turn."""
@@ -72,18 +73,21 @@ class ProgramProcess:
 
     def __init__(self, words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
         """Start it in a session of its own; raises NoStartError."""
+        self._mark = Mark.new()
         try:
-            self._process = subprocess.Popen(  # noqa: S603  # the user's own command
-                words,
-                cwd=cwd,
-                env=dict(env),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
+            with self._mark.borne():
+                self._process = subprocess.Popen(  # noqa: S603  # the user's own command
+                    words,
+                    cwd=cwd,
+                    env=dict(env),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                )
         except OSError as error:
             raise NoStartError(str(error)) from error
+        self._mark.fix(self._process.pid)
         self._in = descriptor(self._process.stdin)
         self._out = descriptor(self._process.stdout)
         self._err = descriptor(self._process.stderr)
@@ -185,15 +189,21 @@ class ProgramProcess:
         self._text.clear()
         return self._process.wait(), rest
 
-    def end(self) -> None:
-        """End it and its process group, whatever it does."""
+    def end(self) -> int:
+        """End it and all that it started, whatever that does.
+
+        Returns how many it had left running, if it ended by itself.
+        """
+        left = self._mark.bearers() if self.over else ()
         with suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        self._mark.end_bearers()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
                 with suppress(OSError):
                     pipe.close()
+        return len(left)
 
     @property
     def status(self) -> int | None:

@@ -36,9 +36,6 @@ from compat.migration.programs.turns import (
 from compat.migration.session_copy import (
     HOME,
     TEMPORARY,
-    alive_in,
-    end_survivors,
-    nobody,
     session_copy,
 )
 from compat.migration.subject_process import environment
@@ -106,10 +103,7 @@ class ProgramSide:
     ) -> None:
         """Copy the folder; raises RefError or OSError."""
         self._server = server
-        network = server.network
-        self._network = None if network is None else network.marking()
-        mark = None if self._network is None else self._network.mark
-        self._marked = nobody if mark is None else mark.bearers
+        self._network = server.network
         self._key = server.key()
         self._timeout = timeout
         self._turns = command.turns
@@ -211,13 +205,10 @@ class ProgramSide:
         """End the program; return how many others it left running."""
         if self._program is None:
             return 0
-        over, folder = self._program.over, self._top.parent
-        left = alive_in(folder, self._marked) if over else ()
         self.log = self._program.log
-        self._program.end()
+        left = self._program.end()
         self._program = None
-        end_survivors(folder, self._marked)
-        return len(left)
+        return left
 
     def _environment(self, hash_seed: int, reach: Reach) -> dict[str, str]:
         address = f"{self._server.root}/{self._key}"

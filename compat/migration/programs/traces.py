@@ -17,7 +17,12 @@ from compat.migration.programs.turns import TurnAnswer
 from compat.migration.session_copy import TEMPORARY
 from compat.wire.server.programs import AskedModel, Logged, PostedEffect, StrayRequest
 from refengine.testing.isolation.files import BESIDE, NOT_OURS, SHOWN
-from refengine.testing.isolation.folder import ABSENT, FileState, SessionFolder
+from refengine.testing.isolation.folder import (
+    ABSENT,
+    FileState,
+    SessionFolder,
+    read_held,
+)
 from refengine.testing.trace import Observation, ObservationKind, Trace
 
 STRAY: Final = "request to another address"
@@ -164,7 +169,7 @@ class ProgramFiles:
             yield GONE
         elif now[name] is not None:
             with suppress(OSError):
-                yield _shown(Path(self._folder.top, name).read_bytes())
+                yield _shown(read_held(Path(self._folder.top, name)))
 
 
 def _shown(data: bytes) -> str:

@@ -58,7 +58,7 @@ KEPT_FAMILIES: Final = ("x-ratelimit-", "anthropic-ratelimit-")
 REPLACED: Final = frozenset({"request-id", "x-request-id"})
 """Headers that clients read and whose value is nobody's business."""
 
-_CREDENTIALS: Final = frozenset(
+CREDENTIALS: Final = frozenset(
     [
         "api-key",
         "authorization",
@@ -101,7 +101,7 @@ def credentials_of(request: Request) -> frozenset[str]:
     """
     headers = [
         value
-        for name in _CREDENTIALS & request.headers.keys()
+        for name in CREDENTIALS & request.headers.keys()
         for each in request.headers[name]
         for value in _parts_of(name, each)
     ]
@@ -147,8 +147,8 @@ class Scrubber:
         self._finder = Finder(secrets)
         self._trees = TreeScrubber(self._finder, names_of(fields))
         more = {name.lower() for name in keep_headers}
-        if more & _CREDENTIALS:
-            names = ", ".join(sorted(more & _CREDENTIALS))
+        if more & CREDENTIALS:
+            names = ", ".join(sorted(more & CREDENTIALS))
             raise ScrubbingError(
                 f"{names} may hold credentials and is never kept:"
                 " take it out of keep_headers"

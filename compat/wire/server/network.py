@@ -9,19 +9,19 @@ users may make namespaces.
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final
 
-CHILD: Final = Path(__file__).with_name("network_child.py")
+from refengine.testing.isolation import own_network as holder
+
+CHILD: Final = str(holder.__file__)
 PATIENCE: Final = 10.0
 """Seconds in which a network has to be there."""
 WAYS: Final = {"net": (), "user": ("--user", "--preserve-credentials")}
@@ -29,42 +29,11 @@ WAYS: Final = {"net": (), "user": ("--user", "--preserve-credentials")}
 
 
 @dataclass(frozen=True, slots=True)
-class ProcessMark:
-    """What tells processes of one side: they have their names of the host alone.
-
-    Whatever a process does, in a session of its own, with another folder and without
-    an environment, it keeps this mark. ``holder`` is the process that made it.
-    """
-
-    holder: int
-
-    @property
-    def place(self) -> str:
-        """Where the namespace is entered."""
-        return f"/proc/{self.holder}/ns/uts"
-
-    def bearers(self) -> list[int]:
-        """Return the processes that bear the mark, but for its maker."""
-        mark = str(Path(self.place).readlink())
-        found: list[int] = []
-        for each in os.scandir("/proc"):
-            if each.name.isdecimal() and int(each.name) != self.holder:
-                with suppress(OSError):  # it is gone, or another user's
-                    if os.readlink(f"{each.path}/ns/uts") == mark:  # noqa: PTH115  # as a text
-                        found.append(int(each.name))
-        return found
-
-
-@dataclass(frozen=True, slots=True)
 class OwnNetwork:
-    """A network that lasts while its process does; sockets of it, and a way in.
-
-    What is run in it bears its ``mark``, where it has one.
-    """
+    """A network that lasts while its process does; sockets of it, and a way in."""
 
     asked: socket.socket
     entering: tuple[str, ...]
-    mark: ProcessMark | None = None
     in_turn: Lock = field(default_factory=Lock)
 
     def socket(self) -> socket.socket:
@@ -76,15 +45,7 @@ class OwnNetwork:
 
     def inside(self, words: Sequence[str]) -> list[str]:
         """Return the command that runs another one in this network."""
-        more = () if self.mark is None else (f"--uts={self.mark.place}",)
-        return [*self.entering, *more, "--", *words]
-
-    def marking(self) -> OwnNetwork:
-        """Return the same network, in which what is run bears a mark of its own."""
-        with self.in_turn:
-            self.asked.send(b"m")
-            told = self.asked.recv(16)
-        return replace(self, mark=ProcessMark(int(told))) if told.isdigit() else self
+        return [*self.entering, "--", *words]
 
 
 @contextmanager
@@ -100,7 +61,7 @@ def own_network() -> Generator[OwnNetwork | None]:
         with theirs:
             number = theirs.fileno()
             child = subprocess.Popen(  # noqa: S603  # our own file
-                [sys.executable, "-I", "-S", str(CHILD), str(number)],
+                [sys.executable, "-I", "-S", CHILD, str(number)],
                 pass_fds=[number],
                 stdin=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

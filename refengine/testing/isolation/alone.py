@@ -21,6 +21,7 @@ from pathlib import Path
 from refengine.profile import SEED_001, Profile
 from refengine.testing.isolation.isolated import Isolation
 from refengine.testing.loading import Own
+from refengine.testing.owned import folder_prefix
 from refengine.testing.scenario import Scenario
 from refengine.testing.subjects import Subject, play_alone
 from refengine.testing.trace import Trace
@@ -53,7 +54,7 @@ class ApartSide:
 def apart(source: Path) -> Generator[ApartSide, None, None]:
     """Isolate this process in a copy of a folder, which is removed afterwards."""
     sys.dont_write_bytecode = True
-    temporary = Path(os.path.realpath(tempfile.mkdtemp(prefix="refengine-")))
+    temporary = Path(os.path.realpath(tempfile.mkdtemp(prefix=folder_prefix())))
     top = temporary / "session"
     folder = top / "folder"
     try:

@@ -17,7 +17,7 @@ from typing import IO, Any, Final
 from weakref import WeakSet
 
 from refengine.messages import Json
-from refengine.testing.isolation.folder import FileState, SessionFolder
+from refengine.testing.isolation.folder import FileState, SessionFolder, read_held
 from refengine.testing.isolation.side_doors import steady
 
 SHOWN: Final = 20_000
@@ -125,7 +125,7 @@ class SessionFiles:
 
     def _read(self, name: str) -> bytes:
         try:
-            return Path(self._folder.top, name).read_bytes()
+            return read_held(Path(self._folder.top, name))
         except OSError:  # it may be gone by now
             return b""
 

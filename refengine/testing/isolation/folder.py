@@ -10,14 +10,18 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-from refengine.testing.isolation.side_doors import Hear
+from refengine.messages import Json
+from refengine.testing.isolation.side_doors import Hear, SideDoor, steady
+
+Reached: TypeAlias = Callable[[SideDoor, Mapping[str, Json]], None]
 
 WRITES: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CHANGES: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
@@ -34,19 +38,26 @@ CHANGES: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
     }
 )
 """Events, and which of their arguments are paths that are about to be changed."""
-PROGRAMS: Final = (
-    "os.exec",
-    "os.posix_spawn",
-    "os.spawn",
-    "os.system",
-    "subprocess.Popen",
+PROGRAMS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "os.exec": 1,
+        "os.posix_spawn": 1,
+        "os.spawn": 2,
+        "os.system": 0,
+        "subprocess.Popen": 1,
+    }
 )
-"""Events after which anything may be done that no event tells of."""
+"""Events after which anything may be done that no event tells of, and which of their
+arguments are a program's words."""
 DATABASE: Final = "sqlite3.connect"
 """An event after which a file is written that no event tells of."""
+NO_FILES: Final = ("", ":memory:")
+"""Names of databases that are in memory."""
 DRAWN: Final = ("tempfile.mkdtemp", "tempfile.mkstemp")
 """Events with a path whose name is another one each time."""
 DEVICES: Final = ("/dev/", "/proc/")
+LONGEST: Final = 1 << 26
+"""Bytes of a file that is read, at most."""
 
 
 class FileState(NamedTuple):
@@ -60,22 +71,46 @@ class FileState(NamedTuple):
 ABSENT: Final = FileState(-1, -1, -1)
 
 
+def unheard(_name: SideDoor, _data: Mapping[str, Json]) -> None:
+    """Tell nobody."""
+
+
+def read_held(path: Path) -> bytes:
+    """Return what a name holds, without following where it leads; raises OSError.
+
+    Of what is no file, or one that nobody would read, what it is.
+    """
+    state = path.lstat()
+    if stat.S_ISLNK(state.st_mode):
+        return f"link to {path.readlink()}".encode()
+    if not stat.S_ISREG(state.st_mode):
+        return b"no file"  # a pipe would never end
+    return path.read_bytes() if state.st_size < LONGEST else b"%d bytes" % state.st_size
+
+
 class SessionFolder:
     """The temporary folder of a process' sessions.
 
     ``outside`` are files that were written elsewhere, where nothing is put back, and
     ``held`` those in it that the process keeps open from session to session.
     ``programs`` tells whether one was started. If it is ``closed``, nothing is written
-    outside, and no program started.
+    outside, and no program started. ``reached`` is told of both, as of side doors.
     """
 
     def __init__(
-        self, top: str, cwd: str, subject: str, *, closed: bool = False
+        self,
+        top: str,
+        cwd: str,
+        subject: str,
+        *,
+        closed: bool = False,
+        reached: Reached = unheard,
     ) -> None:
         self.top = top
         self.cwd = cwd
         self.subject = subject
         self.closed = closed
+        self._reached = reached
         self.programs = False
         self.outside: dict[str, None] = {}
         self.written = False
@@ -92,7 +127,7 @@ class SessionFolder:
         return {
             "open": self._opens,
             **{name: partial(self._changes, at) for name, at in CHANGES.items()},
-            **dict.fromkeys(PROGRAMS, self._starts),
+            **{name: partial(self._starts, at) for name, at in PROGRAMS.items()},
             DATABASE: self._writes,
             **dict.fromkeys(DRAWN, self._draws),
         }
@@ -129,11 +164,11 @@ class SessionFolder:
         """Return what stood in a file when the session began, None without a file."""
         if self._files.get(name) is None or self._kept is None:
             return None
-        return Path(self._kept, name).read_bytes()
+        return read_held(Path(self._kept, name))
 
     def inside(self, path: str) -> bool:
-        """Tell whether a path is in the temporary folder."""
-        return os.path.abspath(path).startswith(self.top + os.sep)  # noqa: PTH100  # many, as texts
+        """Tell whether a path is in the temporary folder, whatever leads there."""
+        return os.path.realpath(path).startswith(self.top + os.sep)
 
     def restore(self) -> None:
         """Put back what was written since the last time, and go to the folder."""
@@ -157,8 +192,8 @@ class SessionFolder:
 
     def _opens(self, arguments: tuple[Any, ...]) -> None:
         path, _, flags = arguments
-        if flags & WRITES:
-            self._touches(path)
+        if flags & WRITES and isinstance(path, (str, bytes, os.PathLike)):
+            self._touches(os.path.realpath(cast("str | os.PathLike[str]", path)))
 
     def _changes(self, paths: tuple[int, ...], arguments: tuple[Any, ...]) -> None:
         for at in paths:
@@ -169,11 +204,14 @@ class SessionFolder:
         if self.inside(name):
             self._drawn.add(name[len(self.top) + 1 :])
 
-    def _writes(self, _arguments: tuple[Any, ...]) -> None:
+    def _writes(self, arguments: tuple[Any, ...]) -> None:
         self._keep()
+        if arguments[0] not in NO_FILES:
+            self._touches(arguments[0])
 
-    def _starts(self, _arguments: tuple[Any, ...]) -> None:
+    def _starts(self, words: int, arguments: tuple[Any, ...]) -> None:
         self.programs = self._ready
+        self._reached("program", {"words": _words(arguments[words])})
         if self.closed:
             raise PermissionError(errno.EACCES, "no program is started here")
         self._keep()
@@ -182,13 +220,15 @@ class SessionFolder:
         """Hear of a path that is about to be written."""
         if self._busy or not isinstance(path, (str, bytes, os.PathLike)):
             return  # by a descriptor, whose file was opened to be written before
-        name = os.fsdecode(cast("str | bytes | os.PathLike[str]", path))
-        if self.inside(name):
+        folder, name = os.path.split(os.fsdecode(cast("str | os.PathLike[str]", path)))
+        name = os.path.join(os.path.realpath(folder), name)  # noqa: PTH118  # as texts
+        if name.startswith(self.top + os.sep):  # a link itself is changed, and removed
             self._keep()
         elif not name.startswith(DEVICES):
             if self.closed:
                 raise PermissionError(errno.EACCES, "nothing is written here", name)
-            self.outside.setdefault(os.path.abspath(name))  # noqa: PTH100  # as above
+            self.outside.setdefault(name)
+            self._reached("file", {"path": name, "outside": True})
 
     def _keep(self) -> None:
         """Make a second copy before anything is written, the first time."""
@@ -199,7 +239,7 @@ class SessionFolder:
             self._busy = True
             try:
                 self._kept = str(Path(self.top).with_name("kept"))
-                shutil.copytree(self.top, self._kept, symlinks=True)
+                shutil.copytree(self.top, self._kept, symlinks=True, ignore=_specials)
             finally:
                 self._busy = False
 
@@ -243,7 +283,9 @@ class SessionFolder:
         if is_folder:
             path.mkdir(exist_ok=True)
         elif self._kept is not None:
-            shutil.copy2(Path(self._kept, name), path)
+            with suppress(OSError):  # what is no file was not kept
+                path.unlink(missing_ok=True)
+                shutil.copy2(Path(self._kept, name), path, follow_symlinks=False)
 
     def state(self) -> dict[str, FileState | None]:
         """Return each file with what shows its changes, each folder before its own."""
@@ -262,6 +304,21 @@ class SessionFolder:
                         state = FileState(of.st_size, of.st_mtime_ns, of.st_ino)
                         found[name] = state
         return found
+
+
+def _words(given: object) -> list[Json]:
+    """Return what a program is called with; where it stands is the machine's affair."""
+    if isinstance(given, (str, bytes, os.PathLike)):
+        return [steady(os.fsdecode(cast("str", given)))]
+    words = [os.fsdecode(each) for each in cast("Iterable[str]", given)]
+    return [*(Path(each).name for each in words[:1]), *map(steady, words[1:])]
+
+
+def _specials(folder: str, names: Iterable[str]) -> list[str]:
+    """Return which of these are pipes, sockets or devices, which nobody can copy."""
+    modes = {name: os.lstat(f"{folder}/{name}").st_mode for name in names}
+    kinds = (stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK)
+    return [name for name, mode in modes.items() if not any(is_(mode) for is_ in kinds)]
 
 
 def _parents(name: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import Any, Final, Self, cast
 from refengine.messages import Json
 from refengine.testing.isolation.files import SessionFiles
 from refengine.testing.isolation.folder import SessionFolder
+from refengine.testing.isolation.own_network import leave_network
 from refengine.testing.isolation.records import (
     PrintedStream,
     watch_logging,
@@ -56,8 +57,11 @@ class Isolation:
         """
         top, cwd = request["top"], os.getcwd()  # noqa: PTH109  # names, as they come
         _turn_home(top)
+        if request.get("apart"):  # before there is another thread
+            leave_network()
         doors = SideDoors(everything=request.get("side_doors") == "all")
-        folder = SessionFolder(top, cwd, subject, closed=bool(request.get("closed")))
+        closed = bool(request.get("closed"))
+        folder = SessionFolder(top, cwd, subject, closed=closed, reached=doors.reached)
         allowed = [(host, port) for host, port in request.get("net", ())]
         gate = SocketGate(doors, allowed, folder.inside)
         hear({**folder.table, **gate.table})

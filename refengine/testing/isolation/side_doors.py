@@ -29,7 +29,7 @@ from refengine.testing.world import CALLING
 DOOR: Final = "door"
 """The key that tells a side door's effect from one that ``world.effect`` was told."""
 
-SideDoor: TypeAlias = Literal["log", "warning", "print", "file", "socket"]
+SideDoor: TypeAlias = Literal["log", "warning", "print", "file", "socket", "program"]
 Origin: TypeAlias = Literal["own", "passing", "other", "never"]
 
 SPEAKING: Final = frozenset(("logging", "warnings", "traceback"))
@@ -39,6 +39,10 @@ PASSING: Final = frozenset(("rich", "click", "structlog"))
 EXECUTOR: Final = "asyncio_"
 """What the names of an event loop's own threads begin with: it waits there for names
 that somebody asked for in a coroutine, which is in no stack then."""
+
+
+IMPORTING: Final = "<frozen importlib"
+"""How the names begin of what Python itself imports with."""
 
 
 class SideDoors:
@@ -82,6 +86,16 @@ class SideDoors:
             return True
         files = (each.f_code.co_filename for each in _outwards(frame))
         return any(self._origin(file) == "own" for file in files)
+
+    def reached(self, name: SideDoor, data: Mapping[str, Json]) -> None:
+        """Put down what own code reached outside, by whichever package.
+
+        What an import reaches is done once in a process, so it is in no session.
+        """
+        frame = caller(1)
+        files = (each.f_code.co_filename for each in _outwards(frame))
+        if self.among(frame) and not any(each.startswith(IMPORTING) for each in files):
+            self.put_down(name, data)
 
     def _origin(self, file: str) -> Origin:
         found = self._origins.get(file)

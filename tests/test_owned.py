@@ -1,0 +1,166 @@
+"""Nothing that a check starts outlives it, however the child or the check ends."""
+
+import os
+import select
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from compat.migration.refs import parse_ref
+from compat.migration.replies import SideFault
+from compat.migration.subject_process import SubjectProcess
+from refengine.testing import read_scenario
+from refengine.testing.owned import Mark, folder_prefix, own_mark, sweep
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="nothing bears a mark elsewhere than on Linux"
+)
+
+SLEEPER = """
+import ctypes, os, resource, signal, subprocess, sys
+from refengine import AgentMiddleware
+
+def sleeper():
+    command = [sys.executable, "-S", "-c", "import time; time.sleep(600)"]
+    return subprocess.Popen(command, start_new_session=True, cwd="/", env={}).pid
+
+def subject(world):
+    def ends(ctx, state):
+        with open(PIDS, "a") as file:
+            file.write(f"{sleeper()}\\n")
+        ENDS
+    return [AgentMiddleware(before_chat_model=ends)]
+"""
+WORLD = read_scenario(
+    {"agent": {}, "model_script": ["assistant:a"], "runs": [{"input": ["user:a"]}]}
+)
+WAYS = {
+    "well": "pass",
+    "its descriptors closed": "os.closerange(0, 256)",
+    "open replaced": "import builtins; builtins.open = None",
+    "killed": "os.kill(os.getpid(), signal.SIGKILL)",
+    "ended": "os._exit(3)",
+    "ended by libc": "ctypes.CDLL(None)._exit(0)",
+    "its modules gone": "sys.modules.clear()",
+    "hanging": "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 64)); signal.pause()",
+}
+
+
+def _subject(folder: Path, ends: str) -> tuple[Path, Path]:
+    """Write a subject that starts a sleeper; return it, and where the pids will be."""
+    pids, file = folder / "pids", folder / "mw.py"
+    file.write_text(SLEEPER.replace("PIDS", repr(str(pids))).replace("ENDS", ends))
+    return file, pids
+
+
+def _all_ended(pids: Path, within: float = 0) -> bool:
+    """Tell whether these have ended within so many seconds each."""
+    for pid in pids.read_text().split():
+        try:
+            process = os.pidfd_open(int(pid))
+        except ProcessLookupError:
+            continue
+        ready, _, _ = select.select([process], (), (), within)
+        os.close(process)
+        if not ready:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("ends", WAYS.values(), ids=WAYS)
+def test_a_sleeper_is_gone_with_its_side_however_that_ends(tmp_path, ends) -> None:
+    file, pids = _subject(tmp_path, ends)
+    side = SubjectProcess(parse_ref(str(file)), "old", timeout=5).waited()
+    try:
+        side.play(WORLD)
+    except SideFault:
+        assert ends != "pass"
+    side.close()
+
+    assert _all_ended(pids)
+
+
+def test_a_mark_cannot_be_laid_down_without_the_rights_of_root(tmp_path) -> None:
+    mark, code = Mark.new(), "import resource; print(resource.prlimit(0, 10)); input()"
+    with mark.borne():
+        child = subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+    mark.fix(child.pid)
+
+    with child:
+        assert child.stdout
+        told = child.stdout.readline().decode().strip()
+        assert told == f"({mark.value}, {mark.value})"
+        assert mark.bearers() == [child.pid]
+        assert mark.end_bearers() == []
+    assert own_mark() != mark
+
+
+def test_what_a_killed_check_leaves_ends_itself_or_is_swept(tmp_path) -> None:
+    file, pids = _subject(tmp_path, "signal.pause()")
+    here, new = tmp_path / "tmp", tmp_path / "new.py"
+    here.mkdir()
+    new.write_text(file.read_text() + "\n")
+    check = subprocess.Popen(
+        [sys.executable, "-m", "refengine", "migrate", "check", file, new],
+        env={**os.environ, "TMPDIR": str(here)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _once(pids.exists, check)
+    check.kill()
+    check.wait()
+
+    assert _all_ended(pids, within=60)
+    assert [each.name[:10] for each in here.iterdir()] == ["refengine-"] * 2
+    _swept_in(here)
+    assert not list(here.iterdir())
+
+
+def _once(there, check) -> None:
+    """Wait until something is there, while a process runs."""
+    while not there():
+        assert check.poll() is None
+        select.select((), (), (), 0.01)
+
+
+def _swept_in(folder: Path) -> None:
+    code = "from refengine.testing.owned import sweep; sweep()"
+    env = {**os.environ, "TMPDIR": str(folder)}
+    subprocess.run([sys.executable, "-c", code], env=env, check=True)
+
+
+def test_processes_of_one_that_is_gone_are_swept_and_told(tmp_path) -> None:
+    code = f"""
+import subprocess, sys, tempfile
+from refengine.testing.owned import Mark, folder_prefix
+with Mark.new().borne():
+    command = [sys.executable, "-S", "-c", "import time; time.sleep(600)"]
+    apart = {{"start_new_session": True, "cwd": "/", "env": {{}}}}
+    null = subprocess.DEVNULL
+    made = subprocess.Popen(command, stdout=null, stderr=null, **apart)
+tempfile.mkdtemp(prefix=folder_prefix(), dir={str(tmp_path)!r})
+print(made.pid)
+"""
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    pid = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    (tmp_path / "pids").write_text(pid)
+    mine = tempfile.mkdtemp(prefix=folder_prefix(), dir=tmp_path)
+    told = subprocess.run(
+        [sys.executable, "-m", "refengine", "clause", "explain", "ORD-001"],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+
+    assert told.stderr == "refengine: ended a process left by a run that was killed\n"
+    assert _all_ended(tmp_path / "pids")
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted(
+        ["pids", Path(mine).name]
+    )
+    assert sweep() == 0
