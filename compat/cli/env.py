@@ -43,7 +43,7 @@ def list_() -> int:
 def clean(names: tuple[str, ...]) -> int:
     """Remove environments that are kept; one that a check uses now stays.
 
-    Exit code 3 if one stays.
+    Exit codes: 0 removed, 3 one stays.
     """
     from compat.environments.cache import environments, remove, remove_left
 
