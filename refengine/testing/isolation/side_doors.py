@@ -91,13 +91,14 @@ class SideDoors:
         return next(found, None) == "own"
 
     def reached(self, name: SideDoor, data: Mapping[str, Json]) -> None:
-        """Put down what own code reached outside, by whichever package.
+        """Put down what own code reached outside.
 
-        What an import reaches is done once in a process, so it is in no session.
+        Not what an import reaches, nor what a package does for itself: that is done
+        once in a process, so in one session and not in the next.
         """
         frame = caller(1)
         files = (each.f_code.co_filename for each in _outwards(frame))
-        if self.among(frame) and not any(each.startswith(IMPORTING) for each in files):
+        if self.innermost(frame) and not any(map(_imports, files)):
             self.put_down(name, data)
 
     def _origin(self, file: str) -> Origin:
@@ -134,6 +135,10 @@ class SideDoors:
 
 _HERE: Final = str(Path(__file__).parent)
 _HARNESS: Final = str(Path(refengine.__file__).parent)
+
+
+def _imports(file: str) -> bool:
+    return file.startswith(IMPORTING)
 
 
 def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
