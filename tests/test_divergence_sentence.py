@@ -51,6 +51,10 @@ def found(
             found("EXTRA_CALL", MISSING, RUN, "tool_executions"),
             "In the first run, NEW runs `refund`, and OLD does not.",
         ),
+        (
+            found("EFFECT_LOST", {"name": "banner", "data": "on"}, MISSING, "effects"),
+            'In the first run, NEW does not do `banner` with "on", and OLD does.',
+        ),
     ],
 )
 def test_a_divergence_is_told_in_the_words_of_the_code(each, said: str) -> None:

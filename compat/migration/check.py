@@ -238,12 +238,12 @@ def _judged(
                 begin = replace(how, search_plays=plays_before(how))
                 verdict = further(judge, runner, verdict, terms, begin, said)
             verdict = sharpened(judge, runner, verdict, terms, how, said)
+            if explain and not verdict.interrupted:
+                verdict = with_places(verdict, judge.old, runner)
         except KeyboardInterrupt:
             if not explain:
                 raise
             verdict = replace(verdict, interrupted=True)
-        if explain and not verdict.interrupted:
-            verdict = with_places(verdict, judge.old, runner)
         return Checked(verdict, {"old": judge.old.files, "new": runner.files})
     except PlayError as error:
         return _faulty(error, terms, judge.corpus)

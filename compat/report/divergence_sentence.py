@@ -260,9 +260,10 @@ def _counts(value: Mapping[str, Any]) -> str:
 
 
 def _named(value: Mapping[str, Any]) -> str:
-    given = value.get("arguments") or value.get("data")
-    shown = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-    more = "" if given in (None, "", "{}", {}) else f" with {brief(shown, WIDE)}"
+    data = value.get("data")
+    told = "" if data in (None, "", {}) else json.dumps(data, ensure_ascii=False)
+    given = value.get("arguments", told)
+    more = "" if given in {"", "{}"} else f" with {brief(given, WIDE)}"
     return f"`{value['name']}`{more}"
 
 
