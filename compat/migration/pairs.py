@@ -17,7 +17,9 @@ from itertools import pairwise
 from typing import Final, Protocol, TypeAlias
 
 from compat.migration.described import (
+    AGAINST_NO,
     DivergenceKind,
+    against_no,
     first_in_time,
     kind_of,
     named,
@@ -168,6 +170,10 @@ class SeenPair:
         found = differences(self.old, self.new, self.channels, self.masks)
         if not found:
             return None
+        if any(each.channel == "tool_executions" for each in found):
+            denied = against_no(self.old, self.new)
+            if denied is not None:
+                return denied
         first = started_by(first_in_time(found), found, self.old, self.new)
         return named(first, self.old, self.new)
 
@@ -292,9 +298,10 @@ def named_worlds(
 
 
 def groups_of(named: Sequence[NamedWorld]) -> tuple[DivergenceGroup, ...]:
-    """Return the groups by code and channel, the largest first."""
+    """Return the groups by code and channel: what was denied, then the largest."""
     counts = Counter((each.kind.code, each.kind.channel) for each in named)
-    return tuple(DivergenceGroup(*key, many) for key, many in counts.most_common())
+    most = sorted(counts.most_common(), key=lambda each: each[0][0] != AGAINST_NO)
+    return tuple(DivergenceGroup(*key, many) for key, many in most)
 
 
 def typical(
