@@ -29,6 +29,7 @@ from compat.verdicts.migration import DescribedDivergence, Difference, Side
 from refengine.errors import NotKeepableError
 from refengine.messages import Json
 from refengine.testing.channels import ChannelEntry
+from refengine.testing.json_values import is_mapping
 from refengine.testing.person import APPROVAL
 from refengine.testing.trace import LAST, MISSING
 
@@ -130,13 +131,14 @@ def against_no(old: TraceChannels, new: TraceChannels) -> DescribedDivergence | 
 
     asked = [e for e in new.entries("effects") if e.value["name"] == APPROVAL]
     denied = calls([each for each in asked if _is_denied(each.value["data"])])
-    made = denied and new.entries("tool_executions")
-    only = denied - calls(old.entries("tool_executions") if made else ())
-    for at, entry in enumerate(made or ()):
+    if not denied:
+        return None
+    ours, theirs = (each.entries("tool_executions") for each in (old, new))
+    only = denied - calls(ours)
+    for at, entry in enumerate(theirs):
         if (entry.value["run"], entry.value["call_id"]) in only:
             value = dict(entry.value)
             seen = Difference("tool_executions", f"[{at}]", MISSING, value, entry.seq)
-            ours, theirs = (e.entries("tool_executions") for e in (old, new))
             lines = around("tool_executions", ours, theirs, at)
             where = _where("tool_executions", entry, theirs[:at])
             found = CODES[AGAINST_NO]
@@ -147,7 +149,7 @@ def against_no(old: TraceChannels, new: TraceChannels) -> DescribedDivergence | 
 
 
 def _is_denied(data: object) -> bool:
-    return isinstance(data, Mapping) and data.get("approved") is False
+    return is_mapping(data) and data.get("approved") is False
 
 
 _MADE: Final = frozenset(("requests", "model_calls", "tool_executions", "effects"))

@@ -202,7 +202,7 @@ def _argued(text: str, name: str, value: Json) -> str:
     calls: list[ToolCall] = []
     for call in message.tool_calls:
         try:
-            given = json.loads(call.arguments)
+            given: object = json.loads(call.arguments)
         except ValueError:
             given = {}
         made: Data = {name: value, **(given if is_mapping(given) else {})}
