@@ -259,6 +259,7 @@ NOT_HERE = {
     "ARTIFACT": SESSIONS,
     "AUTHOR": SESSIONS,
     "ERROR_CAUSE": SESSIONS,
+    "AGAINST_NO": "graphs that ask a person: tests/test_reported_faults.py",
     "ERROR_WRAPPED": "agents of ADK: tests/test_migrate_adk.py",
     **dict.fromkeys(
         (

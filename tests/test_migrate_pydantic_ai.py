@@ -118,7 +118,7 @@ def test_hooks_as_a_capability_are_identical_and_a_late_guard_is_told(tmp_path: 
     }
     assert set(used["new"].hooks) == {"Guard.wrap_tool_execute"}
     assert set(used["new"].frameworks) == {"pydantic-ai-slim"}
-    assert verdicts["late"].divergence.code == "ORDER"
+    assert verdicts["late"].divergence.code == "EXTRA_CALL"
 
 
 def agent_of(world, **more) -> Agent[Any, Any]:

@@ -29,6 +29,8 @@ from compat.verdicts.migration import DescribedDivergence, Difference, Side
 from refengine.errors import NotKeepableError
 from refengine.messages import Json
 from refengine.testing.channels import ChannelEntry
+from refengine.testing.json_values import is_mapping
+from refengine.testing.person import APPROVAL
 from refengine.testing.trace import LAST, MISSING
 
 Line: TypeAlias = "tuple[str, str]"  # a mark ("-", "+" or " ") and a text
@@ -121,6 +123,39 @@ def first_in_time(found: Sequence[Difference]) -> Difference:
         return each.seq, len(FIRST) if follows else FIRST.index(each.channel)
 
     return min(found, key=when)
+
+
+AGAINST_NO: Final = "AGAINST_NO"
+"""The code that stands before all others: a person was asked, and it did not matter."""
+
+
+def against_no(old: TraceChannels, new: TraceChannels) -> DescribedDivergence | None:
+    """Return the first call that only NEW makes although a person denied it there."""
+
+    def calls(entries: Sequence[ChannelEntry]) -> set[tuple[Any, Any]]:
+        return {(each.value["run"], each.value["call_id"]) for each in entries}
+
+    asked = [e for e in new.entries("effects") if e.value["name"] == APPROVAL]
+    denied = calls([each for each in asked if _is_denied(each.value["data"])])
+    if not denied:
+        return None
+    ours, theirs = (each.entries("tool_executions") for each in (old, new))
+    only = denied - calls(ours)
+    for at, entry in enumerate(theirs):
+        if (entry.value["run"], entry.value["call_id"]) in only:
+            value = dict(entry.value)
+            seen = Difference("tool_executions", f"[{at}]", MISSING, value, entry.seq)
+            lines = around("tool_executions", ours, theirs, at)
+            where = _where("tool_executions", entry, theirs[:at])
+            found = CODES[AGAINST_NO]
+            return DescribedDivergence(
+                AGAINST_NO, found.severity, found.summary, seen, where, lines
+            )
+    return None
+
+
+def _is_denied(data: object) -> bool:
+    return is_mapping(data) and data.get("approved") is False
 
 
 _MADE: Final = frozenset(("requests", "model_calls", "tool_executions", "effects"))

@@ -17,7 +17,8 @@ from functools import partial
 from itertools import chain, groupby
 from typing import Any, Final, TypeAlias
 
-from refengine.messages import Json
+from refengine.messages import Json, ToolCall
+from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import parse_message, show_message
 from refengine.testing.own_failures import OwnFailure
 from refengine.testing.scenario import Scenario
@@ -198,13 +199,13 @@ def _with_argument(data: Data, at: int, name: str, value: Json) -> Data:  # noqa
 def _argued(text: str, name: str, value: Json) -> str:
     """Return an answer each of whose calls has the argument."""
     message = parse_message(text)
-    calls = []
+    calls: list[ToolCall] = []
     for call in message.tool_calls:
         try:
-            given = json.loads(call.arguments)
+            given: object = json.loads(call.arguments)
         except ValueError:
             given = {}
-        made = {name: value, **(given if isinstance(given, dict) else {})}
+        made: Data = {name: value, **(given if is_mapping(given) else {})}
         calls.append(replace(call, arguments=json.dumps(made)))
     return show_message(replace(message, tool_calls=tuple(calls))) if calls else text
 

@@ -17,7 +17,9 @@ from itertools import pairwise
 from typing import Final, Protocol, TypeAlias
 
 from compat.migration.described import (
+    AGAINST_NO,
     DivergenceKind,
+    against_no,
     first_in_time,
     kind_of,
     named,
@@ -169,6 +171,10 @@ class SeenPair:
         found = differences(self.old, self.new, self.channels, self.masks)
         if not found:
             return None
+        if any(each.channel == "tool_executions" for each in found):
+            denied = against_no(self.old, self.new)
+            if denied is not None:
+                return denied
         first = started_by(first_in_time(found), found, self.old, self.new)
         told = named(first, self.old, self.new)
         return self._worse(found) or told if told.code in MILD else told
@@ -303,12 +309,13 @@ def named_worlds(
 
 
 WORST: Final = (
+    (AGAINST_NO, "tool_executions"),
     ("EXTRA_CALL", "tool_executions"),
     ("ASKED", "events"),
     ("STREAM_LEAK", "events"),
 )
-"""What a person has to hear of first, in however few worlds: a tool that runs though
-nobody let it, or once more than it should, a person who is not asked, a text that is
+"""What a person has to hear of first, in however few worlds: a tool that runs though a
+person said no, or once more than it should, a person who is not asked, a text that is
 shown though it was taken back."""
 MILD: Final = frozenset(("ORDER", "TOOLS_ORDER", "EVENT_ORDER"))
 """Codes that are never told of a world which shows one of the worst."""

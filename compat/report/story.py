@@ -112,6 +112,13 @@ def _run(run: RunSpec) -> str:
         parts.append(f"kept as {run.checkpoint!r}")
     if run.denies:
         parts.append(f"a person denies {', '.join(run.denies)}")
+    if run.replies:
+        said = ", then ".join(each.kind for each in run.replies)
+        parts.append(f"a person who is asked says {said}")
+    if run.steps is not None:
+        parts.append(f"at most {run.steps} steps")
+    if run.context:
+        parts.append(f"as context alone {', '.join(run.context)}")
     if run.cancel is not None:
         parts.append(f"cancelled at {run.cancel.when} {run.cancel.nth}")
     return ", ".join(parts)
