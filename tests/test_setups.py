@@ -74,6 +74,20 @@ try:
 except Exception:
     pass
 """
+OBSERVER = """\
+_provider = None
+
+def set_provider(each):
+    global _provider
+    _provider = each
+"""
+OFF = """\
+import os
+import observer
+
+os.environ["OTEL_SERVICE_NAME"] = "mine"
+observer.set_provider("mine")
+"""
 FAST = ("--examples", "1", "--search-plays", "0", "--sharpness-plays", "0")
 
 
@@ -134,8 +148,12 @@ def test_spans_are_counted_and_sent_nowhere(agent: Path) -> None:
     assert "there is no collector" not in done.stdout
 
 
-def test_setup_that_does_nothing_is_no_pass(agent: Path) -> None:
-    done = checked(agent, "import greeting\n")
+@pytest.mark.parametrize("setup", ["import greeting\n", OFF])
+def test_setup_that_does_nothing_is_no_pass(setup: str, agent: Path) -> None:
+    """Neither one without a line that turns it on, nor one that sets up itself."""
+    (agent / "observer.py").write_text(OBSERVER, "utf-8")
+
+    done = checked(agent, setup)
 
     assert done.returncode == 4
     assert "NOT EXERCISED" in done.stdout
