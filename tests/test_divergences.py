@@ -276,6 +276,7 @@ NOT_HERE = {
     ),
     "MARKS": "graphs of other frameworks: tests/test_migrate_graphs.py",
     "WAY_LOST": "graphs of other frameworks: tests/test_migrate_graphs.py",
+    "NODES": "graphs of other frameworks: tests/test_setups.py",
     "STATUS": "ends differ in something that is observed before the end",
     "CALLER_CHANGED": "the engine hands out no list of the caller's",
     "OBSERVED": "tests/test_judging.py, with a neighbour in the world",
