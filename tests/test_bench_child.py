@@ -351,7 +351,7 @@ class TestRefusedSubject:
         text = """
             class Graph:
                 def invoke(self): ...
-                ainvoke = stream = astream = get_graph = invoke
+                ainvoke = stream = astream = get_graph = get_state = invoke
             def subject(world):
                 return Graph()
         """

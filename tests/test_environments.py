@@ -190,7 +190,7 @@ def test_side_that_cannot_be_imported_there_is_named(tmp_path: Path) -> None:
         (["none.txt"], "there is no such file"),
         (["-e ."], "is an option of pip's"),
         (["python3.11", "python3.12"], "is a second Python"),
-        (["empty"], "is a folder without pyvenv.cfg"),
+        (["./empty"], "is a folder without pyvenv.cfg"),
         (["uv.lock"], "neither pip nor uv installs from it"),
     ],
 )
@@ -202,6 +202,17 @@ def test_what_says_no_environment_is_refused(
 
     with pytest.raises(EnvironmentChoiceError, match=told):
         packages_of(given, tmp_path)
+
+
+def test_package_is_meant_where_a_folder_has_its_name(tmp_path: Path) -> None:
+    (tmp_path / "greeting").mkdir()
+    (tmp_path / "greeting" / "pyproject.toml").touch()
+
+    assert packages_of(["greeting"], tmp_path).requirements == ("greeting",)
+    project = packages_of(["./greeting"], tmp_path).requirements
+    assert project == (str(tmp_path / "greeting"),)
+    address = "greeting @ https://localhost/greeting-1.0-py3-none-any.whl"
+    assert packages_of([address], tmp_path).requirements == (address,)
 
 
 def test_python_that_is_not_there_is_named() -> None:

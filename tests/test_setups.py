@@ -74,6 +74,20 @@ try:
 except Exception:
     pass
 """
+OBSERVER = """\
+_provider = None
+
+def set_provider(each):
+    global _provider
+    _provider = each
+"""
+OFF = """\
+import os
+import observer
+
+os.environ["OTEL_SERVICE_NAME"] = "mine"
+observer.set_provider("mine")
+"""
 FAST = ("--examples", "1", "--search-plays", "0", "--sharpness-plays", "0")
 
 
@@ -134,8 +148,12 @@ def test_spans_are_counted_and_sent_nowhere(agent: Path) -> None:
     assert "there is no collector" not in done.stdout
 
 
-def test_setup_that_does_nothing_is_no_pass(agent: Path) -> None:
-    done = checked(agent, "import greeting\n")
+@pytest.mark.parametrize("setup", ["import greeting\n", OFF])
+def test_setup_that_does_nothing_is_no_pass(setup: str, agent: Path) -> None:
+    """Neither one without a line that turns it on, nor one that sets up itself."""
+    (agent / "observer.py").write_text(OBSERVER, "utf-8")
+
+    done = checked(agent, setup)
 
     assert done.returncode == 4
     assert "NOT EXERCISED" in done.stdout
@@ -201,3 +219,40 @@ def test_setup_beside_the_subject_is_none_of_its_files(agent: Path) -> None:
     with side(agent, PATCHES).waited() as new:
         assert new.loaded.files == ("agent.py", "greeting.py")
         assert (new.loaded.changed, new.loaded.spans) == (1, 0)
+
+
+GRAPH = """\
+from langchain.agents import create_agent
+
+def subject(world):
+    lc = world.as_langchain()
+    return create_agent(lc.model, lc.tools)
+"""
+ADDS = """\
+import langchain.agents
+from langchain.agents.middleware import before_agent
+
+plain = langchain.agents.create_agent
+
+@before_agent
+def watch(state, runtime):
+    return None
+
+langchain.agents.create_agent = lambda *given, **more: plain(
+    *given, middleware=[watch], **more
+)
+"""
+
+
+def test_node_that_an_observer_adds_is_told_with_the_limit_it_costs(
+    agent: Path,
+) -> None:
+    (agent / "agent.py").write_text(GRAPH, "utf-8")
+
+    done = checked(agent, ADDS)
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "NODES  a run goes through other nodes of its graph" in done.stdout
+    assert "(nodes [0].smallest_recursion_limit)\n  old    2\n  new    3" in done.stdout
+    assert "+ watch.before_agent\n      model" in done.stdout
+    assert "ERROR_NEW in errors: " in done.stdout

@@ -16,12 +16,8 @@ BISECT: Final = "migrate bisect"
 @command()
 @argument("subject", "module:name, file.py:name or file.py")
 @option("--package", about="whose releases are tried", required=True)
-@option(
-    "--from", "first", about="the release taken for good, such as 1.2", required=True
-)
-@option(
-    "--to", "last", about="a release in which it is other, such as 1.5", required=True
-)
+@option("--from", "first", about="the release to compare with: 1.2", required=True)
+@option("--to", "last", about="one in which something changed: 1.5", required=True)
 @option("--with", "others", about="what else it runs with", multiple=True)
 @option(
     "--require",

@@ -5,7 +5,8 @@
     packages_of([".venv"], Path.cwd())      # one that exists, taken as it is
 
 Each text is one requirement in pip's syntax, a wheel or the folder of a project, a file
-of requirements, the folder of a virtual environment, or a Python.
+of requirements, the folder of a virtual environment, or a Python. What has no slash is
+a package, as for pip, though a folder is called so, too.
 """
 
 from __future__ import annotations
@@ -71,14 +72,15 @@ def packages_of(texts: Sequence[str], cwd: Path) -> PackageChoice:
     content: list[str] = []
     for text in texts:
         path = cwd / Path(text).expanduser()
-        if path.is_dir():
+        is_path = os.sep in text or text in {".", ".."}
+        if path.is_dir() and (is_path or (path / MARK).is_file()):
             _folder(text, path, requirements, existing, content)
         elif _is_python(text, path):
             pythons.append(str(path) if path.is_file() else text)
         elif path.is_file() and path.suffix == ".whl":
             requirements.append(str(path))
             content.append(f"{path.name} {_digest([path])}")
-        elif path.is_file():
+        elif path.is_file() and (is_path or path.suffix):
             _check_lock(text, path)
             files.append(path)
             content += (_digest([each]) for each in _with_nested(path))
@@ -128,7 +130,8 @@ def _requirement(text: str, cwd: Path) -> str:
     if text.startswith("-"):
         why = "is an option of pip's; put it into a file of requirements and give that"
         raise EnvironmentChoiceError(text, why)
-    if os.sep in text.partition("@")[0] or Path(text).suffix in ENDS:
+    name = text.partition("@")[0]  # behind which an address may stand
+    if os.sep in name or Path(name).suffix in ENDS:
         raise EnvironmentChoiceError(text, f"there is no such file in {cwd}")
     try:
         return str(Requirement(text))

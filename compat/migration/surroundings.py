@@ -56,7 +56,7 @@ def surrounded(
     Raises RefError, EnvironmentChoiceError, PythonError or EnvironmentMakingError.
     """
     with ExitStack() as stack:
-        one_code = any(asked) and any(is_one_code(old, new) for new in news)
+        one_code = any(asked) and all(is_one_code(old, new) for new in news)
         old = _around(old, asked[0], stack, one_code=one_code)
         news = [_around(new, asked[1], stack, one_code=one_code) for new in news]
         for new in news:

@@ -19,7 +19,7 @@ from compat.report.values import beside, brief
 from compat.verdicts.migration import DescribedDivergence
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import NotationError, parse_message
-from refengine.testing.scenario import RunSpec, Scenario
+from refengine.testing.scenario import Scenario
 from refengine.testing.trace import MISSING
 
 Fields: TypeAlias = "Mapping[str, str]"
@@ -75,7 +75,8 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
             "NEW has the options {new}, and OLD has none",
         ),
         "EXTRA_CALL": Wording(added="NEW asks the model once more than OLD"),
-        "EXTRA_CALL tool_executions": Wording(added="NEW runs {new}{against}"),
+        "EXTRA_CALL tool_executions": Wording(added="NEW runs {new}, and OLD does not"),
+        "AGAINST_NO": Wording(added="NEW runs {new} although the person said no"),
         "MISSING_CALL": Wording(lost="NEW does not ask the model, and OLD does"),
         "MISSING_CALL tool_executions": Wording(
             lost="NEW does not run {old}, and OLD does"
@@ -155,7 +156,7 @@ def sentence(found: DescribedDivergence, world: Scenario | None = None) -> str:
     shape = SHAPES.get(f"{found.code} {at.channel}") or SHAPES.get(
         found.code, Wording()
     )
-    fields = _fields(found, world)
+    fields = _fields(found)
     form = _form(shape, at.old, at.new, world)
     try:
         said = form.format(**fields)
@@ -178,7 +179,7 @@ def _form(shape: Wording, old: object, new: object, world: Scenario | None) -> s
     return shape.changed
 
 
-def _fields(found: DescribedDivergence, world: Scenario | None) -> Fields:
+def _fields(found: DescribedDivergence) -> Fields:
     at = found.difference
     old, new = _phrases(at.old, at.new, bare=found.code in _BARE)
     return {
@@ -187,7 +188,6 @@ def _fields(found: DescribedDivergence, world: Scenario | None) -> Fields:
         "whose": _whose(at.new),
         "only_old": _only(at.old, at.new) or "none of them",
         "only_new": _only(at.new, at.old) or "fewer tools",
-        "against": _against(found, world),
         "effect": _named_in(found, r"(\S+) ", "a side effect"),
         "tool": _named_in(found, r"[^:]*: (\S+?)\(", "the tool"),
     }
@@ -319,19 +319,6 @@ def _when(where: str, world: Scenario | None) -> str:
 def _nth(number: str) -> str:
     at = int(number)
     return _NUMBERS[at - 1] if 1 <= at <= len(_NUMBERS) else f"{at}th"
-
-
-def _against(found: DescribedDivergence, world: Scenario | None) -> str:
-    """Return what the person said to a call that only NEW makes."""
-    number = re.match(r"run (\d+)", found.where)
-    at = int(number[1]) - 1 if number else 0
-    runs = () if world is None else world.runs[at : at + 1]
-    refused = any(map(_says_no, runs))
-    return " although the person said no" if refused else ", and OLD does not"
-
-
-def _says_no(run: RunSpec) -> bool:
-    return bool(run.denies) or any(each.kind == "no" for each in run.replies)
 
 
 def _texts(world: Scenario) -> Iterator[str]:

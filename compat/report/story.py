@@ -115,8 +115,6 @@ def _run(run: RunSpec) -> str:
     if run.replies:
         said = ", then ".join(each.kind for each in run.replies)
         parts.append(f"a person who is asked says {said}")
-    if run.steps is not None:
-        parts.append(f"at most {run.steps} steps")
     if run.context:
         parts.append(f"as context alone {', '.join(run.context)}")
     if run.cancel is not None:

@@ -25,7 +25,7 @@ from functools import partial
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Final, cast
 
 from refengine.testing.isolation.side_doors import hear
@@ -50,6 +50,7 @@ EXPORTERS: Final = (
 KEEPS: Final = "InMemorySpanExporter"
 """An exporter that sends nothing, whose setup may look into it."""
 HARNESS: Final = ("__main__", "refengine.testing")
+CODE: Final = (FunctionType, type)
 CONTAINERS: Final = (dict, list, set)
 
 
@@ -191,7 +192,8 @@ class ImportedModules:
     """What modules and their classes were when they were imported, and what changed.
 
     An attribute is told by its identity; a collection also by how long it is, since
-    callbacks are registered in such.
+    callbacks are registered in such. A value that a module keeps for itself, as an
+    observer does its provider, is nothing that is observed.
     """
 
     def __init__(self) -> None:
@@ -242,8 +244,11 @@ class ImportedModules:
 
 
 def _around() -> dict[tuple[str, ...], object]:
-    """Return what is no module's: variables, and who finds modules."""
-    variables = tuple(os.environ.items())
+    """Return what is no module's: variables, and who finds modules.
+
+    A variable by which an exporter is told where to send turns nothing on.
+    """
+    variables = tuple(each for each in os.environ.items() if each[0][:5] != "OTEL_")
     return {("environ",): variables, ("finders",): len(sys.meta_path)}
 
 
@@ -254,7 +259,8 @@ def _attributes(name: str, module: object) -> dict[tuple[str, ...], object]:
         return {}
     found: dict[tuple[str, ...], object] = {}
     for key, value in [*vars(module).items()]:
-        found[name, key] = _told(value)
+        if not key.startswith("_") or type(value) in CODE:
+            found[name, key] = _told(value)
         if isinstance(value, type) and value.__module__ == name:
             inside = ((inner, each) for inner, each in [*vars(value).items()])
             found |= {(name, key, inner): id(each) for inner, each in inside}
