@@ -62,7 +62,7 @@ def test_a_divergence_is_told_in_the_words_of_the_code(each, said: str) -> None:
 
 
 def test_a_tool_that_runs_against_a_no_is_told_with_the_no() -> None:
-    each = found("EXTRA_CALL", MISSING, RUN, "tool_executions")
+    each = found("AGAINST_NO", MISSING, RUN, "tool_executions")
 
     assert sentence(each, REFUSED) == "NEW runs `refund` although the person said no."
 
