@@ -188,6 +188,7 @@ def test_a_reader_that_went_away_is_no_traceback(failing, monkeypatch) -> None:
 def test_a_closed_pipe_is_no_verdict() -> None:
     command = [sys.executable, "-m", "refengine", "mutant", "list"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as done:
+        assert done.stdout is not None
         done.stdout.close()
 
     assert done.wait() == BROKEN_PIPE == 141
@@ -201,7 +202,8 @@ def test_sigterm_ends_a_command_as_what_it_has_to_clean_up_wants() -> None:
     def do() -> int:
         try:
             os.kill(os.getpid(), signal.SIGTERM)
-            return signal.pause()
+            signal.pause()
+            return 0
         finally:
             cleaned.append("up")
 

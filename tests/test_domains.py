@@ -202,11 +202,10 @@ def test_what_is_raised_on_purpose_is_no_failure(own, name) -> None:
 
 def test_only_what_a_framework_puts_around_an_error_is_taken_off(own) -> None:
     mine = own("raises_from")
-    try:
+    with pytest.raises(ValueError, match="invalid literal") as caught:
         int("x")
-    except ValueError as cause:
-        cause.__cause__ = mine
-        theirs = cause
+    theirs = caught.value
+    theirs.__cause__ = mine
 
     assert unwrapped(mine) == (mine, [])
     assert own_failure(theirs) is None

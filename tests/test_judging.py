@@ -486,6 +486,7 @@ def test_a_tool_that_runs_twice_is_never_told_as_another_order() -> None:
     verdict = judge(paying(1, "a", "b"), paying(2, "b", "a"), worlds=[CALLS])
 
     assert [each.code for each in verdict.groups] == ["EXTRA_CALL"]
+    assert verdict.divergence is not None
     assert verdict.divergence.code == "EXTRA_CALL"
 
 
@@ -508,4 +509,5 @@ def test_the_worst_is_shown_though_most_worlds_show_something_else() -> None:
     found = [(each.code, each.worlds) for each in verdict.groups]
 
     assert found == [("EXTRA_CALL", 1), ("MESSAGE_LOST", 5)]
+    assert verdict.divergence is not None
     assert verdict.divergence.code == "EXTRA_CALL"

@@ -14,12 +14,11 @@ import click
 
 import refengine
 import refengine.state
-from compat.cli.command import INTERRUPTED
 from compat.cli.main import COMMANDS
 from compat.engines.capabilities import CAPABILITIES
 from compat.migration.codes import CODES
 from compat.profiles.kinds import KINDS, ProfileKind, meanings
-from compat.verdicts.exit_codes import FIRST_WINS, MEANINGS
+from compat.verdicts.exit_codes import FIRST_WINS, INTERRUPTED, MEANINGS
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS, channels_of
 from refengine.testing.channels import CHANNELS, VOLATILE
 from tools.pages.blocks import code
