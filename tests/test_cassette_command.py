@@ -256,6 +256,7 @@ def _leak(key=OUT, name="x-api-key", value=OUT, inner=OUT):
         ({"name": "x-db-token", "value": SECRET}, "request header x-db-token"),
         ({"name": "openai-organization", "value": "org-" + "a1" * 12}, "openai-org"),
         ({"value": SECRET}, "response header set-cookie"),
+        ({"name": "cookie", "value": f"consent=none; sid={SECRET}"}, "header cookie"),
         ({"inner": SECRET}, "request body at metadata.db_password"),
     ],
 )

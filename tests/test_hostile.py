@@ -79,8 +79,9 @@ def test_a_subject_that_takes_its_process_apart_is_told(
     finally:
         side.close()
 
-    assert caught.value.kind == kind
-    assert says in caught.value.text
+    # Without its modules an interpreter may not even live to say so.
+    ended = caught.value.kind == "killed" and "modules" in breaks
+    assert ended or (caught.value.kind == kind and says in caught.value.text)
     assert "please report it" not in str(caught.value)
 
 

@@ -83,7 +83,7 @@ def test_a_sleeper_is_gone_with_its_side_however_that_ends(tmp_path, ends) -> No
     assert _all_ended(pids)
 
 
-def test_a_mark_cannot_be_laid_down_without_the_rights_of_root(tmp_path) -> None:
+def test_a_mark_is_the_limit_that_a_process_has_and_may_not_exceed(tmp_path) -> None:
     mark, code = Mark.new(), "import resource; print(resource.prlimit(0, 10)); input()"
     with mark.borne():
         child = subprocess.Popen(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from compat.cli.command import argument, group, refuse
+from compat.cli.command import argument, group, refuse, refusing
 from compat.verdicts.exit_codes import FAULT, OK
 
 CLEAN: Final = "env clean"
@@ -24,13 +24,17 @@ def list_() -> int:
     from rich.text import Text
 
     from compat.environments.cache import cache, environments
+    from compat.wire.scrubbing.scrubber import output_scrubber
 
+    said = output_scrubber().text
     table = Table(box=None, pad_edge=False)
     for title in ("name", "Python", "packages"):
         table.add_column(title, no_wrap=True)
     table.add_column("made of", ratio=1)
-    for each in environments():
-        table.add_row(each.name, each.python, str(each.packages), Text(each.made_of))
+    with refusing("env list", OSError, ValueError):
+        for each in environments():
+            made_of = Text(said(each.made_of))
+            table.add_row(each.name, each.python, str(each.packages), made_of)
     console = Console(highlight=False)
     if table.row_count:
         console.print(table)
@@ -47,13 +51,15 @@ def clean(names: tuple[str, ...]) -> int:
     """
     from compat.environments.cache import environments, remove, remove_left
 
-    there = {each.name: each.folder for each in environments()}
-    unknown = [each for each in names if each not in there]
-    if unknown:
-        known = ", ".join(there) or "none"
-        refuse(CLEAN, f"there is no environment {unknown[0]!r}; there are {known}")
-    remove_left()
-    used = [name for name in names or there if not remove(there[name])]
-    removed = len(names or there) - len(used)
+    with refusing(CLEAN, OSError, ValueError):
+        there = {each.name: each.folder for each in environments()}
+        unknown = [each for each in names if each not in there]
+        if unknown:
+            known = ", ".join(there) or "none"
+            refuse(CLEAN, f"there is no environment {unknown[0]!r}; there are {known}")
+        remove_left()
+        wanted = tuple(dict.fromkeys(names or there))
+        used = [name for name in wanted if not remove(there[name])]
+    removed = len(wanted) - len(used)
     print(f"{removed} removed" + "".join(f"\n{each} is in use" for each in used))  # noqa: T201  # the answer
     return FAULT if used else OK

@@ -222,9 +222,9 @@ def check(  # noqa: PLR0913  # the options of the command
 
     A subject is a function subject(world) that returns a list of struct middlewares or
     handlers, the configuration of an agent, a graph of LangGraph or LangChain, or an
-    agent of Google's ADK. A whole program, in any language, is given as a command. The
-    answer is the strongest relation that holds, with the smallest world that breaks the
-    next one.
+    agent of Google's ADK or of pydantic-ai. A whole program, in any language, is given
+    as a command. The answer is the strongest relation that holds, with the smallest
+    world that breaks the next one.
 
     Exit codes: 0 what is required holds, 1 it diverges, 2 a mistake in what was given,
     3 a side hung or ended, 4 a hook was never entered, nothing ran, or too few small
@@ -237,16 +237,18 @@ def check(  # noqa: PLR0913  # the options of the command
         name = named_profile(profile).name
         if require is not None:
             known(require, RELATIONS, "relation")
-    if reproducer is not None and around:
+    if wire and reproducer is not None:
+        refuse(CHECK, "--reproducer plays in process, so not with --wire")
+    from compat.migration.folder import mistakes
+
+    with refusing(CHECK, *mistakes()):
+        asked = around.asked(settings)
+    if reproducer is not None and any(asked):
         refuse(
             CHECK, "--reproducer plays both sides in one process, with what that has"
         )
-    if wire and reproducer is not None:
-        refuse(CHECK, "--reproducer plays in process, so not with --wire")
-    with refusing(CHECK, *around.mistakes()):
-        asked = around.asked(settings)
     sides = [*([] if old is None else [old]), *subjects]
-    if len(sides) == 1 and any(asked):
+    if len(sides) == 1 and old is None and any(asked):
         sides *= 2  # one piece of code, with other things around it
     engines = (old_engine, new_engine)
     others = (
@@ -263,7 +265,6 @@ def check(  # noqa: PLR0913  # the options of the command
     if wrong:
         refuse(CHECK, wrong)
     from compat.migration.check import over_the_wire
-    from compat.migration.folder import mistakes
     from compat.migration.subject_runner import CheckOptions
 
     plays = _plays(sharpness_plays, min_sharpness, wire=wire, several=every is not None)
@@ -369,7 +370,7 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
         found = checking.check(old, new, terms, shown)
     code = checking.code_of(found.verdict)
     # The verdict first: what becomes of files is no part of it.
-    plays_alone = old.language == PYTHON and how.wire is None
+    plays_alone = old.language == PYTHON and how.wire is None and not any(asked)
     again = line_again() if plays_alone and reproducer is None else ""
     out = console(output_scrubber().text)
     told = lines(found.verdict, verbose=verbose, again=again, width=out.width)

@@ -41,13 +41,6 @@ class SideOptions:
         of_file = around_of(settings)
         return line[0] or of_file[0], line[1] or of_file[1]
 
-    @staticmethod
-    def mistakes() -> tuple[type[Exception], ...]:
-        """Return what may be wrong with a file of settings."""
-        from compat.migration.settings import SettingsError
-
-        return SettingsError, OSError
-
 
 def of_sides(check: F) -> F:
     """Add the options: their parameter ``around``."""

@@ -128,8 +128,9 @@ def remove(folder: Path) -> bool:
         except BlockingIOError:
             return False
         gone = Path(tempfile.mkdtemp(prefix=GONE, dir=folder.parent))
-        folder.rename(gone / folder.name)
-        shutil.rmtree(gone)
+        with suppress(FileNotFoundError):  # somebody else removed it
+            folder.rename(gone / folder.name)
+        shutil.rmtree(gone, ignore_errors=True)
         return True
 
 

@@ -17,12 +17,13 @@ from compat.environments.pythons import (
     lacks,
     needed,
 )
+from refengine.testing.owned import Mark
 
 LAST: Final = 8
 """So many of the last lines are told of an install that failed."""
 WIDE: Final = 240
 """So much of each: pip lists all versions that there ever were in one."""
-SCRIPTS: Final = "Scripts" if os.name == "nt" else "bin"
+SCRIPTS: Final = "bin"
 _UNSET: Final = frozenset(
     ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
 )
@@ -43,7 +44,7 @@ class EnvironmentMakingError(ValueError):
 
 def python_in(folder: Path) -> Path:
     """Return the Python of a virtual environment."""
-    return folder / SCRIPTS / ("python.exe" if os.name == "nt" else "python")
+    return folder / SCRIPTS / "python"
 
 
 def make(folder: Path, final: Path, python: PythonFacts, choice: PackageChoice) -> None:
@@ -84,17 +85,20 @@ def _by_pip(folder: Path, python: PythonFacts) -> tuple[Sequence[str], Sequence[
 
 
 def _run(command: Sequence[str], shown: str, by: str) -> None:
-    done = subprocess.run(  # noqa: S603  # uv, or a Python's own pip; no shell
-        command,
-        env=_environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-        text=True,
-        errors="replace",
-    )
-    if done.returncode:
-        raise EnvironmentMakingError(shown, by, _last(done.stderr or done.stdout))
+    with Mark.new().borne():  # or it might bear that of a side that is just started
+        process = subprocess.Popen(  # noqa: S603  # uv, or a Python's own pip; no shell
+            command,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
+    with process:
+        out, error = process.communicate()
+    if process.returncode:
+        raise EnvironmentMakingError(shown, by, _last(error or out))
 
 
 def _environment() -> Mapping[str, str]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -71,7 +71,7 @@ def packages_of(texts: Sequence[str], cwd: Path) -> PackageChoice:
     existing: list[Path] = []
     content: list[str] = []
     for text in texts:
-        path = cwd / Path(text).expanduser()
+        path = cwd / os.path.expanduser(text)  # noqa: PTH111  # leaves an unknown user be
         is_path = os.sep in text or text in {".", ".."}
         if path.is_dir() and (is_path or (path / MARK).is_file()):
             _folder(text, path, requirements, existing, content)
@@ -113,7 +113,7 @@ def _folder(
         existing.append(path)
     elif any((path / each).is_file() for each in PROJECT):
         requirements.append(str(path))
-        content.append(f"{path.name} {_digest(_sources(path))}")
+        content.append(f"{path.name} {_digest(_sources(path), path)}")
     else:
         why = f"is a folder without {MARK} or {' or '.join(PROJECT)}; give {FORMS}"
         raise EnvironmentChoiceError(text, why)
@@ -172,8 +172,10 @@ def _sources(folder: Path) -> Iterator[Path]:
         yield from (Path(root, each) for each in sorted(files))
 
 
-def _digest(files: Iterator[Path] | Sequence[Path]) -> str:
+def _digest(files: Iterable[Path], folder: Path | None = None) -> str:
+    """Return the hash of what files hold, and of their names as seen from a folder."""
     found = hashlib.sha256()
     for each in files:
-        found.update(each.name.encode() + b"\0" + each.read_bytes() + b"\0")
+        name = each.name if folder is None else each.relative_to(folder).as_posix()
+        found.update(name.encode() + b"\0" + each.read_bytes() + b"\0")
     return found.hexdigest()

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from importlib.metadata import distributions, requires
+from importlib.metadata import Distribution, distributions, requires
 from pathlib import Path
 from typing import Final
 
@@ -65,11 +65,8 @@ class PythonFacts:
 def packages_in(folders: Sequence[Path] | None = None) -> Mapping[str, str]:
     """Return the versions of what stands in folders, or on our own path, by name."""
     found: dict[str, str] = {}
-    path = sys.path if folders is None else [*map(str, folders)]
-    for each in distributions(path=path):
-        name = each.metadata["Name"]
-        if name:  # what an install left half-removed has none
-            found.setdefault(canonicalize_name(name), each.version)
+    for each in _distributions(folders):
+        found.setdefault(canonicalize_name(each.name), each.version)
     return {name: found[name] for name in sorted(found) if name not in NOT_SHOWN}
 
 
@@ -77,9 +74,14 @@ def packages_with(
     folders: Sequence[Path] | None,
 ) -> Iterator[tuple[str, str, AbstractSet[str]]]:
     """Yield name, version and files of what stands in folders, or on our own path."""
-    path = sys.path if folders is None else [*map(str, folders)]
-    for each in distributions(path=path):
+    for each in _distributions(folders):
         yield each.name, each.version, {str(file) for file in each.files or ()}
+
+
+def _distributions(folders: Sequence[Path] | None) -> Iterator[Distribution]:
+    path = sys.path if folders is None else [*map(str, folders)]
+    # What an install left half-removed has no name.
+    return (each for each in distributions(path=path) if each.metadata["Name"])
 
 
 def python_named(text: str | None) -> PythonFacts:

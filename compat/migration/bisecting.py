@@ -43,8 +43,10 @@ class ReleaseJudge:
         try:
             self.verdicts[version] = verdict = self._played(version)
         except EnvironmentMakingError as error:
-            self.told(f"{version}: cannot be installed: {error.lines[-1].strip()}")
+            self.told(f"{version}: cannot be played: {str(error).splitlines()[0]}")
             return None
+        if verdict.interrupted:
+            raise KeyboardInterrupt
         fault = verdict.fault
         if verdict.noise or (fault is not None and fault.side == "old"):
             why = "a side differs from itself" if fault is None else fault.text

@@ -214,8 +214,10 @@ class MigrationJudge(Generic[P]):
         """
         sessions = self.sessions
         enough = None if explain else self._enough(terms)
-        worlds, theirs = sessions.with_new(new, enough)
-        self.corpus = sessions.corpus
+        try:
+            worlds, theirs = sessions.with_new(new, enough)
+        finally:  # worlds that were mended stay so, though NEW could not be played
+            self.corpus = sessions.corpus
         terms = replace(terms, by_door=(*terms.by_door, *self.by_shape))
         if terms.everywhere:
             worlds = [replace(each, unusual=None) for each in worlds]

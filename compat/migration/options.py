@@ -106,7 +106,7 @@ class Reach:
 
     Where it is ``closed``, no file outside is written, and no program started. Programs
     are given addresses of ``services`` that are played, each in the variable so named.
-    What is ``apart`` leaves the machine's network, where the kernel lets it.
+    What is ``apart`` leaves the machine's network, which the kernel has to let it.
     """
 
     env: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """The temporary copy of a subject's folder, in which its sessions are run.
 
-    with session_copy(location) as copy: ...    # removed afterwards
+    with session_copy(ref, location) as copy: ...    # removed afterwards
 
 Hundreds of worlds are played with code that may write, and none of it is to be found in
 the user's folder afterwards (verdicts, Isolation). What no subject needs is left out:

@@ -182,9 +182,9 @@ class SideSessions:
             return [next(failures_in(each.jsonl), None) for each in played]
 
         found = WorldMender(play, self.worlds()).mended(broken)
-        self.corpus = self.corpus.with_worlds(found)
         self.exercise = self.old.exercise
-        theirs = new.play_all([*found.values()]) if found else ()
+        theirs = [*new.play_all([*found.values()])] if found else []
+        self.corpus = self.corpus.with_worlds(found)
         for (at, world), each in zip(found.items(), theirs, strict=True):
             self.played[at], self._theirs[at] = seen[id(world)], each
             self._shown[at] = by_channel(self.played[at])

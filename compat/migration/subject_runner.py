@@ -40,6 +40,7 @@ from compat.migration.surroundings import brought_by
 from compat.migration.wire import Wire
 from compat.verdicts.migration import Exercise, ExercisedSetup, FailedSide
 from refengine.testing.compare_probes import CompareSite
+from refengine.testing.isolation.own_network import can_leave_network
 from refengine.testing.own_failures import failures_in
 from refengine.testing.probes import Arm
 from refengine.testing.scenario import Scenario
@@ -279,7 +280,7 @@ class SubjectRunner:
             self._first.setdefault(id(world), (world, played))
 
     def _child(self, loading: Mapping[str, object], reach: Reach) -> SubjectProcess:
-        apart = self._check.wire is None and not reach.net
+        apart = self._check.wire is None and not reach.net and can_leave_network()
         side = SubjectProcess(
             self._ref,
             self._label,

@@ -135,7 +135,7 @@ def _around(
 
 def _refuse_equal(old: SubjectRef, new: SubjectRef, asked: AskedSides) -> None:
     """Raise RefError if nothing at all is different between the sides."""
-    if not is_one_code(old, new) or not any(asked) or asked[0].setup != asked[1].setup:
+    if not is_one_code(old, new) or not any(asked) or old.setup != new.setup:
         return
     if versions(old, new):
         return

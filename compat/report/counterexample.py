@@ -148,7 +148,8 @@ def _quoted(text: str) -> str:
 def _agent(agent: AgentSpec) -> Iterator[str]:
     for field, name in AGENT.items():
         value = getattr(agent, field)
-        if value == type(agent).model_fields[field].default or not value:
+        usual = type(agent).model_fields[field].get_default(call_default_factory=True)
+        if value == usual:
             continue
         if field == "tools":
             yield from _assigned(name, [_tool(each) for each in value])

@@ -136,6 +136,7 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
 )
 """The sentences, by code, or by code and channel; each is about NEW and OLD."""
 
+_ENDS: Final = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
 _NUMBERS: Final = (
     *("first", "second", "third", "fourth", "fifth"),
     *("sixth", "seventh", "eighth", "ninth", "tenth"),
@@ -318,7 +319,10 @@ def _when(where: str, world: Scenario | None) -> str:
 
 def _nth(number: str) -> str:
     at = int(number)
-    return _NUMBERS[at - 1] if 1 <= at <= len(_NUMBERS) else f"{at}th"
+    if 1 <= at <= len(_NUMBERS):
+        return _NUMBERS[at - 1]
+    end = "th" if at % 100 in {11, 12, 13} else _ENDS.get(at % 10, "th")
+    return f"{at}{end}"
 
 
 def _texts(world: Scenario) -> Iterator[str]:

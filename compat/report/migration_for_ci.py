@@ -33,13 +33,17 @@ _TAGS: Final[Mapping[str, str]] = MappingProxyType(
 def junit_text(cases: Sequence[JudgedCase]) -> str:
     """Return the text of the file."""
     root = Element("testsuites", name=NAME)
-    for piece, some in groupby(cases, lambda case: case.piece):
+    for piece, some in groupby(sorted(cases, key=_piece), _piece):
         _suite(root, piece, [*some])
     for name in ("tests", *_TAGS):
         root.set(name, str(sum(int(each.get(name, "0")) for each in root)))
     indent(root)
     text: str = tostring(root, "unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
+
+
+def _piece(case: JudgedCase) -> str:
+    return case.piece
 
 
 def _suite(root: Element, piece: str, cases: Sequence[JudgedCase]) -> None:

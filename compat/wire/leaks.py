@@ -16,13 +16,19 @@ from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit, urlunsplit
 
 from compat.wire.cassette_files import is_cassette, read_whole
 from compat.wire.errors import CassetteError
 from compat.wire.exchanges import Exchange, Headers
 from compat.wire.json_trees import NotJsonError, first_difference, tree_of
 from compat.wire.scrubbing.names import names_a_secret
-from compat.wire.scrubbing.scrubber import CREDENTIALS, Scrubber, credentials_of
+from compat.wire.scrubbing.scrubber import (
+    CREDENTIALS,
+    Scrubber,
+    credentials_of,
+    parts_of,
+)
 from compat.wire.writing import write_cassette
 
 SUFFIXES: Final = (".yaml", ".yml", ".json", ".gz")
@@ -36,6 +42,8 @@ TAKEN_OUT: Final = re.compile(
 """What other tools put in the place of a credential."""
 
 
+SET: Final = "set-cookie"
+"""A header with one cookie, behind which its attributes stand."""
 ALLOWING: Final = "access-control-"
 """How headers begin that say what a browser may send; their names name no secret."""
 
@@ -92,7 +100,9 @@ def leaks_in(
 
 def _places(exchange: Exchange, scrubber: Scrubber) -> Iterator[str]:
     request, response = exchange.request, exchange.response
-    if scrubber.url(request.url) != request.url.partition("#")[0]:
+    if scrubber.url(request.url) != urlunsplit(
+        urlsplit(request.url)._replace(fragment="")
+    ):
         yield "the address"
     yield from _headers("request header", request.headers, scrubber)
     yield from _body("request body", request.headers, request.body, scrubber)
@@ -106,15 +116,11 @@ def _headers(what: str, headers: Headers, scrubber: Scrubber) -> Iterator[str]:
             names_a_secret(name) and not name.startswith(ALLOWING)
         )
         for each in values:
-            taken_out = is_named and TAKEN_OUT.fullmatch(_held(name, each))
+            held = parts_of(name, each.partition(";")[0] if name == SET else each)
+            taken_out = is_named and all(map(TAKEN_OUT.fullmatch, held))
             if not taken_out and (is_named or scrubber.text(each) != each):
                 yield f"{what} {name}"
                 break
-
-
-def _held(name: str, value: str) -> str:
-    """Return what a header holds, of a cookie without its name and attributes."""
-    return value.partition(";")[0].partition("=")[2] if "cookie" in name else value
 
 
 def _body(

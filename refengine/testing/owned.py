@@ -3,12 +3,12 @@
     mark = Mark.new()
     with mark.borne():  # what is started here bears it
         process = subprocess.Popen(command)
-    mark.fix(process.pid)  # and cannot lay it down
+    mark.fix(process.pid)  # and cannot raise it
     left = mark.end_bearers()
 
 A mark is a value of a limit that Linux has not heeded since 2.4, that of file locks.
 Whatever a process starts inherits it, and neither a session of its own nor another
-folder, environment or parent takes it away; only root can raise a limit. The value
+folder, environment or parent takes it away; only who sets that limit does. The value
 says which process made it, and so does the name of a temporary folder: what a check
 that was killed left behind is found by the next one (``sweep``). Elsewhere than on
 Linux nothing bears a mark.
@@ -67,7 +67,7 @@ class Mark:
     def borne(self) -> Generator[None]:
         """Have all that is started in the block bear this mark.
 
-        Inside of something that cannot lay down its own, that one is kept.
+        Inside of something that cannot raise its own, that one is kept.
         """
         if sys.platform != "linux":
             yield
@@ -84,7 +84,7 @@ class Mark:
                 resource.setrlimit(_LOCKS, before)
 
     def fix(self, pid: int) -> None:
-        """Have a process that was just started keep this mark, whatever it does."""
+        """Keep a process that was just started from raising its mark; root may."""
         if sys.platform == "linux":
             import resource  # noqa: PLC0415  # not on every system
 

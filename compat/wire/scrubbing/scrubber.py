@@ -103,7 +103,7 @@ def credentials_of(request: Request) -> frozenset[str]:
         value
         for name in CREDENTIALS & request.headers.keys()
         for each in request.headers[name]
-        for value in _parts_of(name, each)
+        for value in parts_of(name, each)
     ]
     query = parse_qsl(urlsplit(request.url).query)
     named = [
@@ -114,7 +114,7 @@ def credentials_of(request: Request) -> frozenset[str]:
     return frozenset(each for each in (*headers, *named) if len(each) >= LEAST)
 
 
-def _parts_of(name: str, value: str) -> list[str]:
+def parts_of(name: str, value: str) -> list[str]:
     """Return the secrets of a header: a token, a name's password, values of cookies."""
     if "cookie" in name:
         return [part.partition("=")[2].strip() for part in value.split(";")]

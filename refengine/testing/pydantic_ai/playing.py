@@ -100,19 +100,20 @@ class AgentRuns:
             "capabilities": [_Observing(self._world, self._worlds)],
             "event_stream_handler": self._consumed if spec.streaming else None,
         }
+        history = [*before, *theirs(said[:-1])]
+        result = await self._asked(said[-1].content, message_history=history, **how)
+        await self._answered(result, how)
+
+    async def _asked(self, *said: str, **how: Any) -> Any:  # noqa: ANN401  # of the framework
+        """Return what a part of a run came to, and note what it left if it failed."""
         with capture_run_messages() as messages:
             try:
-                result = await self._agent.run(
-                    said[-1].content,
-                    message_history=[*before, *theirs(said[:-1])],
-                    **how,
-                )
+                return await self._agent.run(*said, **how)
             except UsageLimitExceeded:
                 self._left["status"] = "max_iterations"
                 raise
             finally:
                 self._left["messages"] = ours(messages)
-        await self._answered(result, how)
 
     async def _answered(self, result: Any, how: Mapping[str, Any]) -> None:  # noqa: ANN401  # of the framework
         """Let a person answer what a run waits for, until it waits no more."""
@@ -125,7 +126,7 @@ class AgentRuns:
                     "messages": ours(self._history),
                 }
                 return
-            result = await self._agent.run(
+            result = await self._asked(
                 message_history=self._history,
                 deferred_tool_results=self._decided(result.output),
                 **how,
