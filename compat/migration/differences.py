@@ -51,7 +51,7 @@ class Additions(Mask):
 
 @dataclass(frozen=True, slots=True)
 class KeptByOne(Mask):
-    """What a run left that failed, where OLD has nothing that would keep it.
+    """What a run left that failed, where one side has nothing that would keep it.
 
     A checkpointer that is added keeps it, and nobody can have looked for it before.
     """
@@ -62,7 +62,7 @@ class KeptByOne(Mask):
 
     def compared(self, old: Entry, new: Entry) -> tuple[Entry, Entry]:
         """Return what is left to compare of two entries."""
-        if not old.get(UNKEPT):
+        if not (old.get(UNKEPT) or new.get(UNKEPT)):
             return old, new
         return _ended(old), _ended(new)
 

@@ -437,7 +437,7 @@ VOLATILE: Final[Mapping[str, str]] = MappingProxyType(
         "the call of an effect, where OLD's has none": (
             "a node that makes all calls itself does not say in which"
         ),
-        "what a run left that failed, if only NEW has a checkpointer": (
+        "what a run left that failed, if only one side has a checkpointer": (
             "nobody can have looked for it"
         ),
         "ways that only NEW has": "nobody can have called OLD in them",
