@@ -449,7 +449,8 @@ def test_what_a_subject_started_ends_with_it(tmp_path):
         return kind()
     """
     with started(tmp_path, body) as side:
-        pid = side.play(world()).trace.of("effect")[0].data["data"]
+        effects = side.play(world()).trace.of("effect")
+        [pid] = [e.data["data"] for e in effects if e.data["name"] == "pid"]
         child = side.child.process.pid
 
         assert Path(f"/proc/{pid}").exists()

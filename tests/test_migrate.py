@@ -420,7 +420,6 @@ def subject(world):
         ("subjekt = 1", "subject"),
         ("def subject(world): return 7", "returned 7"),
         ("def subject(world): return []", "there is nothing in it to look at"),
-        ("def subject(world): 1 / 0", "ZeroDivisionError"),
         (MISSPELT, "before_agent"),
     ],
 )
@@ -431,6 +430,17 @@ def test_mistake_in_a_subject_is_told_as_usage(command, text, told) -> None:
 
     assert done.code == 2
     assert told in done.out
+    assert "Traceback" not in done.out + done.err
+
+
+def test_a_new_side_that_cannot_be_built_diverges(command) -> None:
+    Path("new.py").write_text("def subject(world): 1 / 0\n", "utf-8")
+
+    done = command("old.py", "new.py")
+
+    assert done.code == 1
+    assert done.out.startswith("DIVERGES")
+    assert "ZeroDivisionError" in done.out
     assert "Traceback" not in done.out + done.err
 
 

@@ -130,7 +130,7 @@ def test_divergence_of_programs_is_reported_as_any_other(
     assert report["header"]["new"] == command(fault)
     assert len(report["world"]["model_script"]) <= 4
     assert len(report["world"].get("runs", ())) <= 2
-    assert ("(refusal: I can't help with that.)" in out) == (fault == "swallows")
+    assert ("I can't help with that." in out) == (fault == "swallows")
 
 
 @pytest.mark.one_in(3)
@@ -328,7 +328,7 @@ def test_program_that_says_nothing_to_its_model_is_told_at_once(
 
 @pytest.mark.parametrize(
     ("fault", "code", "says"),
-    [("", 0, "HOLDS same-up-to-volatile"), ("one", 1, "PAIRING tool calls")],
+    [("", 0, "HOLDS same-up-to-volatile"), ("one", 1, "PAIRING NEW has `call_2`")],
 )
 def test_program_that_moved_to_another_vendor_is_judged(
     fault: str, code: int, says: str, capsys: pytest.CaptureFixture[str]
@@ -356,7 +356,7 @@ def test_thoughts_that_do_not_come_back_are_a_divergence(
     found, out = check(capsys, *line, "--turns", "sessions", "--examples", "20")
 
     assert found == code, out
-    assert ("(reasoning: " in out and '"thoughts"' in out) == bool(code)
+    assert ('"thoughts"' in out) == bool(code)
 
 
 def test_error_of_a_turn_is_told_with_what_the_program_logged_meanwhile() -> None:

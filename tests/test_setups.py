@@ -252,7 +252,8 @@ def test_node_that_an_observer_adds_is_told_with_the_limit_it_costs(
     done = checked(agent, ADDS)
 
     assert (done.returncode, done.stderr) == (1, "")
-    assert "NODES  a run goes through other nodes of its graph" in done.stdout
-    assert "(nodes [0].smallest_recursion_limit)\n  old    2\n  new    3" in done.stdout
+    assert "NODES  A run goes through other nodes of its graph" in done.stdout
+    assert "(nodes [0].smallest_recursion_limit)\n" in done.stdout
+    assert "\n  old    2\n  new    3\n" in done.stdout
     assert "+ watch.before_agent\n      model" in done.stdout
     assert "ERROR_NEW in errors: " in done.stdout

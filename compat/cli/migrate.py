@@ -239,15 +239,12 @@ def check(  # noqa: PLR0913  # the options of the command
             known(require, RELATIONS, "relation")
     if wire and reproducer is not None:
         refuse(CHECK, "--reproducer plays in process, so not with --wire")
-    from compat.migration.folder import mistakes
-
-    with refusing(CHECK, *mistakes()):
-        asked = around.asked(settings)
+    sides = [*([] if old is None else [old]), *subjects]
+    asked = _around(around, settings) if around or settings else ()
     if reproducer is not None and any(asked):
         refuse(
             CHECK, "--reproducer plays both sides in one process, with what that has"
         )
-    sides = [*([] if old is None else [old]), *subjects]
     if len(sides) == 1 and old is None and any(asked):
         sides *= 2  # one piece of code, with other things around it
     engines = (old_engine, new_engine)
@@ -265,6 +262,7 @@ def check(  # noqa: PLR0913  # the options of the command
     if wrong:
         refuse(CHECK, wrong)
     from compat.migration.check import over_the_wire
+    from compat.migration.folder import mistakes
     from compat.migration.subject_runner import CheckOptions
 
     plays = _plays(sharpness_plays, min_sharpness, wire=wire, several=every is not None)
@@ -289,8 +287,17 @@ def check(  # noqa: PLR0913  # the options of the command
     with refusing(CHECK, *mistakes()), playing as how:
         if every is not None:
             return _folder(every, how, files, on, reports=reports, verbose=verbose)
-        pair = sides, engines, asked, how, require, settings, files, reproducer
+        said = asked or around.asked(None)
+        pair = sides, engines, said, how, require, settings, files, reproducer
         return _pair(*pair, verbose=verbose)
+
+
+def _around(around: SideOptions, settings: Path | None) -> AskedSides:
+    """Return what is asked for around each side, on the line or in a file."""
+    from compat.migration.folder import mistakes
+
+    with refusing(CHECK, *mistakes()):
+        return around.asked(settings)
 
 
 def _wrong_pair(

@@ -27,6 +27,8 @@ class ReportFiles:
 
     def check(self, command: str) -> None:
         """Refuse two files at one path, before the work."""
+        if sum(each is not None for each in asdict(self).values()) < 2:
+            return  # and nothing is loaded for it
         from compat.report.conform_files import SamePathError, check_paths
 
         with refusing(command, SamePathError):

@@ -20,7 +20,7 @@ from refengine.tools import Options, ToolMeta, as_meta, normalise
 
 
 @dataclass(slots=True)
-class Refusals:
+class FrameRefusals:
     """What a run was refused."""
 
     engine: str
@@ -68,7 +68,7 @@ class Shown:
         self._metas = normalise(as_meta(each) for each in config.tools_config.tools)
         self.config = AgentConfig(config.instruction, list(self._metas), run)
 
-    def as_given(self, frame: Refusals, where: str) -> None:
+    def as_given(self, frame: FrameRefusals, where: str) -> None:
         """Refuse an instruction or tools that are others now."""
         same = self.config.instruction == self._config.instruction
         if not same or _told(self.config.tools) != _told(self._metas):

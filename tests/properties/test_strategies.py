@@ -257,7 +257,8 @@ def test_the_words_of_a_subject_are_used_where_they_fit(scenario: Scenario) -> N
 
 
 def test_the_words_of_a_subject_are_used() -> None:
-    worlds = some(scenarios(words=("own",)), 200)
+    # Fewer may have none: what Hypothesis draws depends on which modules are loaded.
+    worlds = some(scenarios(words=("own",)), 1500)
 
     assert any(tool.name == "own" for each in worlds for tool in agent_of(each).tools)
     assert any("assistant:own" in each.model_script for each in worlds)

@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypeVar
 
-from compat.engines.frame import Refusals
+from compat.engines.frame import FrameRefusals
 from refengine.chain import LayerName
 from refengine.context import Context, RunLocals, at_point
 from refengine.errors import HookError, ModelError, RefengineError, ToolError
@@ -32,7 +32,7 @@ _Key: TypeAlias = tuple[str, str, str]
 
 
 @dataclass(slots=True)
-class Frame(Refusals):
+class Frame(FrameRefusals):
     """One run: whose it is, who raised what, and what cannot be told apart again.
 
     ``texts`` holds the arguments of calls as the model wrote them: the framework keeps

@@ -34,7 +34,13 @@ from compat.engines.pydantic_ai.hooks import (
     hooks_of,
     text_of,
 )
-from compat.engines.pydantic_ai.values import NOTHING, TEXT, Deps, DoorModel, tool_of
+from compat.engines.pydantic_ai.values import (
+    NOTHING,
+    TEXT,
+    ConfiguredModel,
+    Deps,
+    tool_of,
+)
 from refengine.agent import ChatModelAgentConfig
 from refengine.errors import MaxIterationsExceededError
 from refengine.events import AgentEvent, Chunk
@@ -197,7 +203,7 @@ class _Run:
             "user_prompt": None if asked else NOTHING,
             "message_history": self._given,
             "deps": deps,
-            "model": DoorModel(config.model, self._around.tools, deps),
+            "model": ConfiguredModel(config.model, self._around.tools, deps),
             "usage_limits": UsageLimits(request_limit=config.max_iterations),
         }
         with captured() as self._messages:

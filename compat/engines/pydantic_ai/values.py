@@ -18,7 +18,7 @@ from pydantic_ai import RunContext
 from pydantic_ai.tools import Tool as TheirTool
 from pydantic_ai.tools import ToolDefinition
 
-from compat.engines.frame import Refusals
+from compat.engines.frame import FrameRefusals
 from refengine.context import Context
 from refengine.errors import ModelError, ToolError
 from refengine.messages import Message, MessageChunk, join_chunks
@@ -26,7 +26,7 @@ from refengine.model import ChatModel, invoker, streamer
 from refengine.stream import StreamReader
 from refengine.testing.blaming import blame
 from refengine.testing.doors import at_call
-from refengine.testing.pydantic_ai.model import AnsweringModel, Asked
+from refengine.testing.pydantic_ai.model import AnsweringModel, ModelAsked
 from refengine.tools import NO_OPTIONS, Tool, ToolInfo
 
 NOTHING: Final = ()
@@ -34,7 +34,7 @@ NOTHING: Final = ()
 
 
 @dataclass(slots=True)
-class Deps(Refusals):
+class Deps(FrameRefusals):
     """What belongs to one run, which all hooks and tools of it are given.
 
     ``answered`` tells of an answer; ``asked`` counts the iterations begun.
@@ -77,7 +77,7 @@ def tool_of(tool: Tool, *, sequential: bool) -> TheirTool[Deps]:
     return TheirTool.from_schema(run, *about, takes_ctx=True, sequential=sequential)
 
 
-class DoorModel(AnsweringModel):
+class ConfiguredModel(AnsweringModel):
     """Answers with what the world's model says."""
 
     def __init__(
@@ -89,7 +89,7 @@ class DoorModel(AnsweringModel):
         self._tools = tools
         self._deps = deps
 
-    async def answer(self, asked: Asked) -> Message:
+    async def answer(self, asked: ModelAsked) -> Message:
         """Return the whole answer."""
         shown = infos(self._tools, asked.tools)
         given = self._deps.ctx, asked.messages, shown, NO_OPTIONS
@@ -100,7 +100,7 @@ class DoorModel(AnsweringModel):
             raise
         return usual(self._deps, answer)
 
-    async def chunks(self, asked: Asked) -> AsyncIterator[MessageChunk]:
+    async def chunks(self, asked: ModelAsked) -> AsyncIterator[MessageChunk]:
         """Return what yields the answer in its chunks."""
         shown = infos(self._tools, asked.tools)
         given = self._deps.ctx, asked.messages, shown, NO_OPTIONS

@@ -22,7 +22,7 @@ from refengine.testing.flows.world import (
     answered,
 )
 from refengine.testing.ops import ToolSpec
-from refengine.testing.pydantic_ai.model import AnsweringModel, Asked
+from refengine.testing.pydantic_ai.model import AnsweringModel, ModelAsked
 from refengine.testing.recorder import snapshot
 from refengine.testing.tool_runs import ToolRuns, calling, written
 from refengine.testing.world import World
@@ -49,33 +49,33 @@ class PydanticAIBridge:
 
     def model_named(self, name: str) -> Model:
         """Return a second model; it plays the same script, and requests name it."""
-        return WorldModel(self._world, name)
+        return ScriptedAgentModel(self._world, name)
 
 
-class WorldModel(AnsweringModel):
+class ScriptedAgentModel(AnsweringModel):
     """Answers from the world's script, and puts down what each request carries."""
 
     def __init__(self, world: World, name: str) -> None:
         super().__init__(name)
         self.world = world
 
-    async def answer(self, asked: Asked) -> Message:
+    async def answer(self, asked: ModelAsked) -> Message:
         """Return the script's next answer; raises what is scripted."""
         found = [each.message async for each in self._told(asked, stream=False)]
         return found[-1]
 
-    async def chunks(self, asked: Asked) -> AsyncIterator[MessageChunk]:
+    async def chunks(self, asked: ModelAsked) -> AsyncIterator[MessageChunk]:
         """Return what yields the script's next answer; raises what is scripted."""
         return self._pieces(asked)
 
-    async def _pieces(self, asked: Asked) -> AsyncGenerator[MessageChunk, None]:
+    async def _pieces(self, asked: ModelAsked) -> AsyncGenerator[MessageChunk, None]:
         async for each in self._told(asked, stream=True):
             if each.partial:
                 yield MessageChunk(each.message.content)
             elif each.message.tool_calls:
                 yield MessageChunk("", chunk_of(each.message).tool_calls)
 
-    def _told(self, asked: Asked, *, stream: bool) -> AsyncIterator[FlowAnswer]:
+    def _told(self, asked: ModelAsked, *, stream: bool) -> AsyncIterator[FlowAnswer]:
         request = FlowAsked(
             model=self.model_name,
             instruction="",
@@ -98,7 +98,7 @@ def _as_it_is(answer: FlowAnswer) -> FlowAnswer:
     return answer
 
 
-class WorldTool(Tool[Any]):
+class ScriptedAgentTool(Tool[Any]):
     """A tool of the world, which observes itself."""
 
 
@@ -116,4 +116,4 @@ def world_tool(spec: ToolSpec, world: World) -> Tool[Any]:
 
     about = spec.description or f"tool {spec.name}"
     schema = dict(ANY if spec.parameters is None else spec.parameters)
-    return WorldTool.from_schema(run, spec.name, about, schema, takes_ctx=True)
+    return ScriptedAgentTool.from_schema(run, spec.name, about, schema, takes_ctx=True)

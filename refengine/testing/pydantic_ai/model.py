@@ -41,7 +41,7 @@ For another one the framework writes both as messages of the user.
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelAsked:
     """What a request carries, the instructions as its first message."""
 
     messages: tuple[Message, ...]
@@ -59,11 +59,11 @@ class AnsweringModel(Model):
         self._name = name
 
     @abstractmethod
-    async def answer(self, asked: Asked) -> Message:
+    async def answer(self, asked: ModelAsked) -> Message:
         """Return the whole answer."""
 
     @abstractmethod
-    async def chunks(self, asked: Asked) -> AsyncIterator[MessageChunk]:
+    async def chunks(self, asked: ModelAsked) -> AsyncIterator[MessageChunk]:
         """Return what yields the answer in its chunks."""
 
     @property
@@ -104,9 +104,9 @@ def _asked(
     messages: Sequence[ModelMessage],
     settings: ModelSettings | None,
     parameters: ModelRequestParameters,
-) -> Asked:
+) -> ModelAsked:
     told = (*system(parameters), *ours(messages))
-    return Asked(told, parameters.declared_function_tools, {**(settings or {})})
+    return ModelAsked(told, parameters.declared_function_tools, {**(settings or {})})
 
 
 def system(parameters: ModelRequestParameters) -> tuple[Message, ...]:

@@ -41,7 +41,7 @@ from refengine.testing.flows.session import RESUMED, EndlessConfirmationError
 from refengine.testing.flows.watching import CountedHooks, OwnExecution
 from refengine.testing.notation import show_chunk, show_message
 from refengine.testing.person import APPROVAL, RepliesInTurn
-from refengine.testing.pydantic_ai.bridge import WorldModel, WorldTool
+from refengine.testing.pydantic_ai.bridge import ScriptedAgentModel, ScriptedAgentTool
 from refengine.testing.pydantic_ai.messages import our_chunk, our_result, ours, theirs
 from refengine.testing.recorder import snapshot
 from refengine.testing.scenario import RunSpec, Scenario
@@ -62,7 +62,7 @@ def play_pydantic_ai(scenario: Scenario, world: World, got: object) -> Played:
     if not _is_agent(got):
         raise SubjectError(got, "that is no agent of pydantic-ai", INSTEAD)
     model: object = agent.model
-    if not isinstance(model, WorldModel) or model.world is not world:
+    if not isinstance(model, ScriptedAgentModel) or model.world is not world:
         why = "its model is not world.as_pydantic_ai().model, so nobody sees it"
         raise SubjectError(got, why, INSTEAD)
     return StackPlay(scenario, world, AgentRuns(world, agent)).played(got)
@@ -226,7 +226,9 @@ def _names_of_the_worlds(agent: Agent[Any, Any]) -> Iterator[str]:
     for leaf in leaves:
         if isinstance(leaf, FunctionToolset):
             found = leaf.tools.items()
-            yield from (name for name, tool in found if isinstance(tool, WorldTool))
+            yield from (
+                name for name, tool in found if isinstance(tool, ScriptedAgentTool)
+            )
 
 
 STAGES: Final = tuple(
