@@ -44,7 +44,6 @@ class EnvironmentChoiceError(ValueError):
     """A text, or several together, that say no environment."""
 
     def __init__(self, text: str, why: str) -> None:
-        self.text = text
         super().__init__(f"{text!r}: {why}")
 
 

@@ -42,7 +42,6 @@ class PythonError(ValueError):
     """A Python that is not there, does not run, or is too old."""
 
     def __init__(self, text: str, why: str) -> None:
-        self.text = text
         super().__init__(f"{text}: {why}")
 
 

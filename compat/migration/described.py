@@ -7,7 +7,6 @@ makes all that follow it stand at another index.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -259,7 +258,7 @@ class DivergenceKind:
 def kind_of(found: DescribedDivergence) -> DivergenceKind:
     """Return of which kind a divergence is."""
     at = found.difference
-    place = re.sub(r"\[\d+\]", "[*]", at.path)
+    place = at.anywhere
     return DivergenceKind(found.code, at.channel, place, (_sort(at.old), _sort(at.new)))
 
 

@@ -8,7 +8,6 @@ smallest world that does.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -257,7 +256,7 @@ def noise_between(
     """Yield each field in which sessions of one side in one world differ."""
     for first, other in pairwise(map(by_channel, played)):
         for each in differences(first, other, channels, volatile):
-            path = re.sub(r"\[\d+\]", "[*]", each.path)
+            path = each.anywhere
             yield Noise(side, each.channel, path, (each.old, each.new))
 
 

@@ -87,7 +87,7 @@ def lines(
 
 def _next(found: DescribedDivergence, again: str) -> Iterator[Text]:
     """Yield what to do about it: look closer, or say that it is meant."""
-    place = re.sub(r"\[\d+\]", "[*]", found.difference.path)
+    place = found.difference.anywhere
     yield Text()
     yield Text("Next:")
     yield _indented(f"{again} --reproducer repro")

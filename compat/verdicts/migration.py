@@ -5,6 +5,7 @@ Source: verdicts, Migration. A report reads these and nothing else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -39,6 +40,11 @@ class Difference:
     old: Json
     new: Json
     seq: int = 0
+
+    @property
+    def anywhere(self) -> str:
+        """The path as a mask has it: ``[*]`` for the number of each entry."""
+        return re.sub(r"\[\d+\]", "[*]", self.path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import cached_property
@@ -89,6 +90,17 @@ class WorldExtraError(ImportError):
         )
 
 
+@contextmanager
+def _of_extra(what: str, extra: str) -> Generator[None, None, None]:
+    """Import what needs an extra; raises WorldExtraError, or our own ImportError."""
+    try:
+        yield
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] == "refengine":
+            raise
+        raise WorldExtraError(what, extra, error) from error
+
+
 class World:
     """The real objects of one agent of a scenario.
 
@@ -153,13 +165,8 @@ class World:
         It is the same object each time. Raises WorldExtraError without the extra.
         """
         if self._langchain is None:
-            try:
+            with _of_extra("world.as_langchain()", "langchain"):
                 from refengine.testing.graphs import bridge  # noqa: PLC0415  # an extra
-            except ImportError as error:
-                if (error.name or "").partition(".")[0] == "refengine":
-                    raise
-                what = "world.as_langchain()"
-                raise WorldExtraError(what, "langchain", error) from error
             self._langchain = bridge.LangChainBridge.of(self)
         return self._langchain
 
@@ -169,12 +176,8 @@ class World:
         It is the same object each time. Raises WorldExtraError without the extra.
         """
         if self._adk is None:
-            try:
+            with _of_extra("world.as_adk()", "adk"):
                 from refengine.testing.adk import bridge  # noqa: PLC0415  # an extra
-            except ImportError as error:
-                if (error.name or "").partition(".")[0] == "refengine":
-                    raise
-                raise WorldExtraError("world.as_adk()", "adk", error) from error
             self._adk = bridge.AdkBridge(self)
         return self._adk
 
@@ -184,13 +187,8 @@ class World:
         It is the same object each time. Raises WorldExtraError without the extra.
         """
         if self._pydantic_ai is None:
-            try:
+            with _of_extra("world.as_pydantic_ai()", "pydantic-ai"):
                 from refengine.testing.pydantic_ai import bridge  # noqa: PLC0415  # an extra
-            except ImportError as error:
-                if (error.name or "").partition(".")[0] == "refengine":
-                    raise
-                what = "world.as_pydantic_ai()"
-                raise WorldExtraError(what, "pydantic-ai", error) from error
             self._pydantic_ai = bridge.PydanticAIBridge(self)
         return self._pydantic_ai
 
