@@ -344,6 +344,21 @@ def test_chat_completions_under_another_address_are_told_by_their_shape(
     assert api_of(exchange(url, request_, response)) == api
 
 
+@pytest.mark.parametrize(
+    ("request_", "response", "api"),
+    [
+        ('{"messages": []}', '{"choices": []}', CHAT),
+        ('{"messages": []}', '{"content": []}', "Anthropic Messages"),
+        ('{"input": "hi"}', '{"output": []}', "OpenAI Responses"),
+        ('{"input": "hi"}', '{"data": []}', OTHER),
+        ('{"contents": []}', '{"candidates": []}', "Gemini generateContent"),
+        ("{}", "{}", OTHER),
+    ],
+)
+def test_where_the_address_is_redacted_the_body_tells(request_, response, api):
+    assert api_of(exchange("**REDACTED**", request_, response)) == api
+
+
 def test_what_asks_no_model_is_no_chat():
     listing = Exchange(Request("GET", URL), Response(200))
 

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from openai.lib.streaming.chat import ChatCompletionStreamState
 from openai.types.chat import ChatCompletionChunk
@@ -310,6 +310,7 @@ BODIES = st.one_of(
 
 @settings(searching, max_examples=500)
 @given(BODIES, st.sampled_from([200, 201, 302, 400, 500]))
+@example(b'data: {"type": []}\n\n', 200)
 def test_whatever_a_server_sends_is_an_answer_or_a_failure(sent: bytes, status: int):
     answer = read_response(Response(status, "", {}, sent), LeftOut())
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 
 import httpx2
@@ -383,3 +384,14 @@ def refused(client, session, request):
     with pytest.raises(MismatchError) as caught, session:
         client.request(request.method, request.url + "?other=1")
     return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["**REDACTED**", "/v1", "https://[x/", "https://a:99999/"]
+)
+def test_interaction_without_an_address_is_not_replayed_and_says_why(url):
+    one = exchange("one")
+    redacted = replace(one, request=replace(one.request, url=url))
+
+    with pytest.raises(CassetteError, match="interaction 1: the uri is not an address"):
+        ready("some.yaml", [redacted])

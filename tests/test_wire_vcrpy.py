@@ -77,7 +77,7 @@ def test_cassette_of_vcrpy_plays_in_ours(vendor, interface, tmp_path) -> None:
     recording = recording_of(path)
     with ReplayServer(recording, print) as replay:
         served = session(f"{replay.root}/{vendor.rpartition('/')[2]}", interface)
-        replay.assert_played()
+        replay.playback.assert_played()
     transport = ReplayTransport(recording)
     with httpx2.Client(transport=transport) as client:
         played = [

@@ -91,12 +91,13 @@ def _replayed(
     server = ReplayServer(recording_of(cassette, scrubber), _say, port=port)
     server.serve(lambda: _say(server.base_url))
     try:
-        server.assert_played()
+        server.playback.assert_played()
     except PlayingError as error:
-        if server.error is None:
+        if server.playback.error is None:
             _say(str(error))
         return DIFFERS
-    _say(f"{counted(server.played, 'interaction')} played, none left")
+    played = counted(server.playback.played, "interaction")
+    _say(f"{played} played, none left")
     return OK
 
 

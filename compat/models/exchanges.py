@@ -20,7 +20,7 @@ from compat.models.chat_answers import answer_of, stream_of
 from compat.models.chat_logs import chat_messages
 from compat.models.chat_requests import LeftOut, RecordedRequest, body_of, request_of
 from compat.models.errors import RequestError, ShapeError
-from compat.wire.exchanges import Exchange, Request, Response
+from compat.wire.exchanges import Exchange, Request, Response, is_address
 from compat.wire.interfaces.anthropic import ANTHROPIC, AnthropicStream, anthropic_said
 from compat.wire.interfaces.chat import CHAT
 from compat.wire.interfaces.gemini import (
@@ -56,6 +56,8 @@ _PATHS: Final = (
     ("embeddings", r"/(embed|embeddings)|:(batchE|e)mbedContents?"),
 )
 _ENDS: Final = tuple((api, re.compile(f"(?:{ends})$")) for api, ends in _PATHS)
+_BODIES: Final = (("contents", GEMINI), ("messages", ANTHROPIC), ("input", RESPONSES))
+"""Which field of a request tells the API, if nothing else does."""
 _COHERE: Final = re.compile(r"(^|\.)cohere\.(com|ai)$")
 _CALLS: Final = (
     "functionCall",
@@ -66,9 +68,14 @@ _CALLS: Final = (
 
 
 def api_of(exchange: Exchange) -> str:
-    """Return the API by name; OTHER for what asks no model."""
+    """Return the API by name; OTHER for what asks no model.
+
+    Where a recorder redacted the address, what was sent says it.
+    """
     if exchange.request.method != "POST":
         return OTHER
+    if not is_address(exchange.request.url):
+        return _api_of_body(exchange)
     address = urlsplit(exchange.request.url)
     path = address.path.rstrip("/")
     if _COHERE.search(address.hostname or "") and path.endswith("/chat"):
@@ -77,6 +84,16 @@ def api_of(exchange: Exchange) -> str:
         if ends.search(path):
             return api
     return CHAT if _has_messages(exchange) and _has_choices(exchange) else OTHER
+
+
+def _api_of_body(exchange: Exchange) -> str:
+    if _has_choices(exchange):
+        return CHAT if _has_messages(exchange) else OTHER
+    if _field(exchange.response.body, "data") is not None:
+        return OTHER  # embeddings, whose request has an input as well
+    sent = exchange.request.body
+    named = (api for key, api in _BODIES if _field(sent, key) is not None)
+    return next(named, OTHER)
 
 
 def _has_messages(exchange: Exchange) -> bool:

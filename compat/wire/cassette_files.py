@@ -1,7 +1,8 @@
 """Cassette files of vcrpy (YAML and JSON, version 1) and of pydantic-ai, as exchanges.
 
-pydantic-ai writes ``parsed_body``, the body as a tree, instead of its text. Nothing is
-dropped: a key that is not known here is an error. Tags run nothing: those of old vcrpy
+pydantic-ai writes ``parsed_body``, the body as a tree, instead of its text. We write
+``after`` where requests overlapped, which vcrpy reads over. Nothing is dropped: a key
+that is not known here is an error. Tags run nothing: those of old vcrpy
 files that stand for text, bytes or a list are read as such, others are refused.
 """
 
@@ -12,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from compat.wire.cassette_text import Anything, loaded
 from compat.wire.errors import (
@@ -36,7 +36,7 @@ from refengine.testing.json_values import is_list, is_mapping
 VERSION: Final = 1
 _ENCODING: Final = "content-encoding"
 _FILE: Final = {"version", "interactions", "metadata"}
-_INTERACTION: Final = {"request", "response"}
+_INTERACTION: Final = {"request", "response", "after"}
 _REQUEST: Final = {"method", "uri", "headers", "body", "parsed_body"}
 _RESPONSE: Final = {"status", "headers", "body", "parsed_body", "url"}
 _OLD_RESPONSE: Final = {"status_code", "headers", "content", "http_version"}
@@ -141,7 +141,11 @@ class _Reader:
     def exchange(self, tree: Anything) -> Exchange:
         """Return both halves of an interaction."""
         self.has(tree, "the interaction", _INTERACTION, ("request", "response"))
-        return Exchange(self.request(tree["request"]), self.response(tree["response"]))
+        after = tree.get("after")
+        if after is not None and (type(after) is not int or after < 0):
+            raise self.wrong("after is not a number of interactions")
+        request, response = tree["request"], tree["response"]
+        return Exchange(self.request(request), self.response(response), after)
 
     def request(self, tree: Anything) -> Request:
         """Return what was sent; a body that is left out was empty."""
@@ -150,7 +154,6 @@ class _Reader:
         body = self.body(tree, tree.get("body"))
         headers, body = self.decoded(headers, body)
         method, url = (self.text(tree[key], key) for key in ("method", "uri"))
-        self.address(url)
         return Request(method.upper(), url, headers, body)
 
     def response(self, tree: Anything) -> Response:
@@ -238,16 +241,6 @@ class _Reader:
         if not value.isascii():
             self.encodable(value, where)
         return value
-
-    def address(self, url: str) -> None:
-        """Refuse what no request can be sent to."""
-        try:
-            parts = urlsplit(url)
-            complete = parts.scheme and parts.hostname and parts.port != 0
-        except ValueError as error:
-            raise self.wrong("the uri is not an address") from error
-        if not complete:
-            raise self.wrong("the uri is not an address")
 
     def encodable(self, text: str, where: str) -> None:
         """Refuse half an emoji, which no client can send."""

@@ -16,7 +16,7 @@ from compat.wire.errors import MissingWireExtraError, not_a_cassette
 
 
 def library(name: str) -> Any:  # noqa: ANN401  # a module without types
-    """Return ``yaml``, ``vcr`` or a module of theirs; raises MissingWireExtraError.
+    """Return a module that the extra ``wire`` brings; raises MissingWireExtraError.
 
     The name is written by our own code; it never comes from a cassette.
     """

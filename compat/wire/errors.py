@@ -22,13 +22,18 @@ never quote a body: it may hold what must not be shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from compat.wire.json_trees import JsonDifference
 from refengine.testing.machine import install_line
 
+SHOWN: Final = 6
+"""So many numbers of interactions are told."""
+DRAWN: Final = r"(?=.*\d)(\w{1,12}[-_])?([0-9a-fA-F-]{12,}|[0-9A-Za-z]{20,})"
+"""How ids look that programs draw: digits of a number, or letters and digits."""
 PLACEHOLDER: Final = "SCRUBBED"
 """Stands where a secret was; scrubbing it again changes nothing."""
 Found: TypeAlias = tuple[JsonDifference, Sequence[int]]
@@ -85,21 +90,26 @@ class PlayingError(WireError, AssertionError):
 
 
 class MismatchError(PlayingError):
-    """The n-th request is not that of the n-th interaction.
+    """A request is not that of the next interaction, nor of one that overlapped it.
 
-    ``difference`` says where they differ first; ``matches`` numbers the interactions
-    that the request does match, if it only came out of turn. Both count from 1.
+    ``number`` is the interaction that it is compared with: ``difference`` says where
+    they differ first. ``matches`` numbers the interactions that the request does match,
+    if it only came out of turn. All count from 1.
     """
 
     def __init__(
-        self, file: str, number: int, sides: tuple[str, str], found: Found
+        self,
+        file: str,
+        numbers: Sequence[int],
+        sides: tuple[str, str],
+        found: Found,
     ) -> None:
         self.file = file
-        self.number = number
+        self.number = numbers[0]
         self.difference, self.matches = found
         recorded, sent = sides
         super().__init__(
-            f"request {number} is not interaction {number} of {file}\n"
+            f"{_not_next(file, numbers)}\n"
             f"recorded: {recorded}\nsent:     {sent}\n"
             f"they differ first at {self.difference}\n"
             f"{_advice(self.matches, self.difference)}"
@@ -123,13 +133,11 @@ class ExtraRequestError(PlayingError):
 class NotAllPlayedError(PlayingError):
     """The session ended before all interactions were played."""
 
-    def __init__(self, file: str, played: int, left: Iterable[str]) -> None:
+    def __init__(self, file: str, played: int, left: Mapping[int, str]) -> None:
         self.file = file
         self.played = played
-        self.left = tuple(left)
-        listed = "".join(
-            f"\n  {number}. {each}" for number, each in enumerate(self.left, played + 1)
-        )
+        self.left = tuple(left.values())
+        listed = "".join(f"\n  {number}. {each}" for number, each in left.items())
         super().__init__(
             f"not all interactions of {file} were played,"
             f" only {played} of {played + len(self.left)}; not played:{listed}\n"
@@ -212,6 +220,22 @@ class MissingWireExtraError(WireError, ImportError):
         )
 
 
+def _is_drawn(value: object) -> bool:
+    """Tell whether a value looks like an id that a program draws."""
+    return re.fullmatch(DRAWN, str(value).strip('"')) is not None
+
+
+def _not_next(file: str, numbers: Sequence[int]) -> str:
+    number, *others = numbers
+    if not others:
+        return f"request {number} is not interaction {number} of {file}"
+    shown = ", ".join(map(str, numbers[:SHOWN])) + " …" * (len(numbers) > SHOWN)
+    return (
+        f"the request is none of interactions {shown} of {file}, which were asked for"
+        f" at one time when it was recorded; beside interaction {number}:"
+    )
+
+
 def _advice(matches: Sequence[int], difference: JsonDifference) -> str:
     if matches:
         numbers = ", ".join(map(str, matches))
@@ -219,6 +243,12 @@ def _advice(matches: Sequence[int], difference: JsonDifference) -> str:
             f"It matches interaction {numbers}: the requests came in a different order"
         )
     again = "Record the session again if the request is meant to differ"
+    if _is_drawn(difference.recorded) and _is_drawn(difference.sent):
+        name = difference.path.rpartition(".")[2]
+        return (
+            f"{again}; if {name} is drawn anew each time, name it: cassette serve"
+            f" --field {name}, or Scrubber(fields=[{name!r}])"
+        )
     if PLACEHOLDER not in str(difference.recorded):
         return again
     return (

@@ -8,11 +8,15 @@ httpx2 finds a decoder, since it is what clients here decode with.
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, TypeAlias
+from urllib.parse import urlsplit
+
+from compat.wire.cassette_text import library
 
 Headers: TypeAlias = Mapping[str, tuple[str, ...]]
 """The values of each header, by its name in lower case, in the order they came in."""
@@ -76,12 +80,29 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request and its response."""
+    """One request and its response.
+
+    ``after`` is how many exchanges of its file had ended when the request came; None
+    where all before it had. A file has exchanges in the order of their ends, so this
+    says which of them may come in any order.
+    """
 
     request: Request
     response: Response
+    after: int | None = None
 
 
+def is_address(url: str) -> bool:
+    """Tell whether a request can be sent there; some recorders redact addresses."""
+    try:
+        parts = urlsplit(url)
+        return bool(parts.scheme and parts.hostname and parts.port != 0)
+    except ValueError:
+        return False
+
+
+ZSTD: Final = "backports.zstd" if sys.version_info < (3, 14) else "compression.zstd"
+CUT_OFF: Final = "cut off, or more than a body can be"
 BODY_LIMIT: Final = 64 * 1024 * 1024
 """No body of an exchange with a model is longer; a few bytes can be made to unpack to
 more than the machine has."""
@@ -156,24 +177,36 @@ def _unpacked(body: bytes, window: int, limit: int) -> tuple[bytes, bytes]:
     except zlib.error as error:
         raise NotDecodableError(str(error)) from error
     if not unpack.eof:
-        raise NotDecodableError("cut off, or more than a body can be")
+        raise NotDecodableError(CUT_OFF)
     return found, unpack.unused_data
 
 
-def _httpx2(name: str) -> Callable[[bytes], bytes]:
-    def decode(body: bytes) -> bytes:
-        import httpx2  # noqa: PLC0415  # reading plain text needs no client
+def _brotli(body: bytes) -> bytes:
+    brotli = library("brotli")
+    unpack = brotli.Decompressor()
+    try:
+        found = bytes(unpack.process(body, output_buffer_limit=BODY_LIMIT))
+    except brotli.error as error:
+        raise NotDecodableError(str(error)) from error
+    if not unpack.is_finished() or len(found) > BODY_LIMIT:  # it stops a little late
+        raise NotDecodableError(CUT_OFF)
+    return found
 
+
+def _zstd(body: bytes) -> bytes:
+    """Unpack all frames; a stream may have several."""
+    zstd = library(ZSTD)
+    unpacked = b""
+    while body:
+        unpack = zstd.ZstdDecompressor()
         try:
-            headers = {"content-encoding": name}
-            found = httpx2.Response(200, headers=headers, content=body).content
-        except httpx2.DecodingError as error:
+            unpacked += unpack.decompress(body, max(BODY_LIMIT - len(unpacked), 1))
+        except zstd.ZstdError as error:
             raise NotDecodableError(str(error)) from error
-        if found == body:  # without a decoder it hands over what it was given
-            raise NotDecodableError(name)
-        return found
-
-    return decode
+        if not unpack.eof:
+            raise NotDecodableError(CUT_OFF)
+        body = unpack.unused_data
+    return unpacked
 
 
 _DECODERS: Final[Mapping[str, Callable[[bytes], bytes]]] = MappingProxyType(
@@ -181,7 +214,7 @@ _DECODERS: Final[Mapping[str, Callable[[bytes], bytes]]] = MappingProxyType(
         "gzip": _gzip,
         "x-gzip": _gzip,
         "deflate": _deflate,
-        "br": _httpx2("br"),
-        "zstd": _httpx2("zstd"),
+        "br": _brotli,
+        "zstd": _zstd,
     }
 )

@@ -1,7 +1,8 @@
 """The one order in which a cassette is played, and what is not that order.
 
-The n-th request must be that of the n-th interaction. This is the only judge: vcrpy and
-our own transport ask it, so that they cannot disagree.
+The n-th request must be that of the n-th interaction; of those that overlapped when
+they were recorded each may come first. This is the only judge: vcrpy and our own
+transport ask it, so that they cannot disagree.
 
 A response is played at once, and as the body it has here. Clients sleep as long as
 ``retry-after`` says, and without one for a while of their own. On replay nobody is
@@ -11,21 +12,23 @@ The file keeps what was recorded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
 from compat.wire.canonical import Canonical, canonical_request
 from compat.wire.cassette_files import read_cassette
 from compat.wire.errors import (
+    CassetteError,
     ExtraRequestError,
     MismatchError,
     NotAllPlayedError,
     PlayingError,
     no_interaction,
 )
-from compat.wire.exchanges import Exchange, Request, Response, first
+from compat.wire.exchanges import Exchange, Request, Response, first, is_address
 from compat.wire.json_trees import JsonDifference, first_difference
 from compat.wire.scrubbing import Scrubber
 
@@ -71,57 +74,114 @@ class Recording:
     """A cassette made ready: forms to compare with, responses to give.
 
     It is never changed, so that any number of sessions may play it at once.
-    ``positions`` are the interactions of each digest, counted from 1.
+    ``positions`` are the interactions of each digest, counted from 1; ``last`` says of
+    each place how far the interactions reach that may be played there.
     """
 
     file: str
     exchanges: tuple[Exchange, ...]
-    forms: tuple[Canonical, ...]
+    digests: tuple[frozenset[str], ...]
     responses: tuple[Response, ...]
     positions: Mapping[str, Sequence[int]]
+    last: Sequence[int]
     scrubber: Scrubber
 
     def __len__(self) -> int:
         """Return how many interactions it holds."""
         return len(self.exchanges)
 
-    def check(self, played: int, request: Request) -> None:
-        """Raise unless the request is the next one after that many were played.
+    def next(self, place: int, taken: Container[int], request: Request) -> int:
+        """Return which interaction is played, counted from 0.
 
-        Raises ExtraRequestError or MismatchError. The request is compared as it is and,
-        since a file has placeholders where requests have secrets, scrubbed. A file that
-        was not scrubbed is compared by what stands in it.
+        ``place`` is the first that was not played, and ``taken`` are those behind it
+        that were. Raises ExtraRequestError or MismatchError. The request is compared as
+        it is and, since a file has placeholders where requests have secrets, scrubbed.
+        A file that was not scrubbed is compared by what stands in it, but for fields
+        that the caller names.
         """
-        if played >= len(self):
+        if place >= len(self):
             sent = str(self.scrubber.request(request))
             raise ExtraRequestError(self.file, len(self), sent)
-        if _same_bytes(self.exchanges[played].request, request):
-            return
+        if _same_bytes(self.exchanges[place].request, request):
+            return place
         digests = [form.digest for form in _forms_sent(request, self.scrubber)]
-        if self.forms[played].digest not in digests:
-            raise self._mismatch(played, request, digests)
+        open_ = self._open(place, taken)
+        for at in open_:
+            if not self.digests[at].isdisjoint(digests):
+                return at
+        raise self._mismatch([at + 1 for at in open_], request, digests)
+
+    def _open(self, place: int, taken: Container[int]) -> Sequence[int]:
+        """Return what may come: the first, and what overlapped it when recorded."""
+        behind = (
+            at
+            for at in range(place + 1, self.last[place] + 1)
+            if at not in taken and _after(self.exchanges[at], at) <= place
+        )
+        return [place, *behind]
 
     def _mismatch(
-        self, played: int, sent: Request, digests: Sequence[str]
+        self, numbers: Sequence[int], sent: Request, digests: Sequence[str]
     ) -> MismatchError:
         """Return the error, which tells both sides only as scrubbed."""
-        recorded = self.exchanges[played].request
+        recorded = self.exchanges[numbers[0] - 1].request
         sides = [self.scrubber.request(each) for each in (recorded, sent)]
         trees = [canonical_request(each).tree for each in sides]
         difference = first_difference(*trees) or HIDDEN
         matches = {at for each in digests for at in self.positions.get(each, ())}
         found = difference, sorted(matches)
         shown = str(sides[0]), str(sides[1])
-        return MismatchError(self.file, played + 1, shown, found)
+        return MismatchError(self.file, numbers, shown, found)
 
-    def check_all(self, played: int) -> None:
-        """Raise NotAllPlayedError unless that many are all."""
-        if played < len(self):
-            left = [self._described(number) for number in range(played, len(self))]
-            raise NotAllPlayedError(self.file, played, left)
+    def described(self, at: int) -> str:
+        """Return an interaction, counted from 0, in a line without a secret."""
+        return str(self.scrubber.request(self.exchanges[at].request))
 
-    def _described(self, number: int) -> str:
-        return str(self.scrubber.request(self.exchanges[number].request))
+
+class Playback:
+    """One session of a recording: what was played of it, and what went wrong first."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.error: PlayingError | None = None
+        self.place = 0
+        """The first interaction that was not played, counted from 0."""
+        self._taken: set[int] = set()
+
+    @property
+    def played(self) -> int:
+        """How many interactions were played so far."""
+        return self.place + len(self._taken)
+
+    def next(self, request: Request) -> int:
+        """Return which interaction comes next, counted from 0; raises a PlayingError.
+
+        A client that tries again gets the error that it got, not what comes after it.
+        """
+        if self.error is not None:
+            raise self.error
+        try:
+            return self.recording.next(self.place, self._taken, request)
+        except PlayingError as error:
+            self.error = error
+            raise
+
+    def take(self, at: int) -> None:
+        """Note that an interaction was played."""
+        self._taken.add(at)
+        while self.place in self._taken:
+            self._taken.discard(self.place)
+            self.place += 1
+
+    def assert_played(self) -> None:
+        """Raise the first error that was given, or NotAllPlayedError."""
+        if self.error is not None:
+            raise self.error
+        places = range(self.place, len(self.recording))
+        left = [at for at in places if at not in self._taken]
+        if left:
+            named = {at + 1: self.recording.described(at) for at in left}
+            raise NotAllPlayedError(self.recording.file, self.played, named)
 
 
 def recording_of(path: Path, scrubber: Scrubber | None = None) -> Recording:
@@ -136,13 +196,50 @@ def ready(
     given = tuple(exchanges)
     if not given:
         raise no_interaction(file)
+    _check_addresses(file, given)
     rules = scrubber or Scrubber()
-    forms = tuple(_without_credentials(each.request, rules) for each in given)
+    digests = tuple(frozenset(_forms_of(each.request, rules)) for each in given)
     responses = tuple(playable(each.response) for each in given)
     positions: dict[str, list[int]] = {}
-    for number, form in enumerate(forms, 1):
-        positions.setdefault(form.digest, []).append(number)
-    return Recording(file, given, forms, responses, positions, rules)
+    for number, each in enumerate(digests, 1):
+        for digest in each:
+            positions.setdefault(digest, []).append(number)
+    return Recording(
+        file, given, digests, responses, positions, _reach(file, given), rules
+    )
+
+
+def _reach(file: str, exchanges: Sequence[Exchange]) -> Sequence[int]:
+    """Return for each place the last interaction whose request came before its end."""
+    reach = list(range(len(exchanges)))
+    for at, each in enumerate(exchanges):
+        after = _after(each, at)
+        if after > at:
+            problem = f"it is after {after} interactions, and {at} stand before it"
+            raise CassetteError(file, f"{problem}: record it again", at + 1)
+        reach[after] = max(reach[after], at)
+    return list(accumulate(reach, max))
+
+
+def _check_addresses(file: str, exchanges: Sequence[Exchange]) -> None:
+    for number, each in enumerate(exchanges, 1):
+        if not is_address(each.request.url):
+            problem = (
+                "the uri is not an address, so no request can be compared with it:"
+                " record it with its address (migrate check --worlds reads it as it is)"
+            )
+            raise CassetteError(file, problem, number)
+
+
+def _after(exchange: Exchange, at: int) -> int:
+    return at if exchange.after is None else exchange.after
+
+
+def _forms_of(request: Request, scrubber: Scrubber) -> Iterator[str]:
+    """Yield the digests of a recorded request: as it is, without fields that differ."""
+    yield _without_credentials(request, scrubber).digest
+    if scrubber.fields:
+        yield canonical_request(scrubber.request(request)).digest
 
 
 def _without_credentials(request: Request, scrubber: Scrubber) -> Canonical:

@@ -6,7 +6,8 @@ and the manifest beside the file says so.
 
 Between a program and a vendor a server hands on what they say. Any program can be
 pointed at it, in any language: it has one address to be told. Each exchange is written
-when it has ended, scrubbed, in the order of the requests, also of those that overlap.
+when it has ended, scrubbed, whatever streams beside it are still open. Where its
+request came before another had ended, the file says so.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from compat.wire.manifest import (
     read_manifest,
 )
 from compat.wire.scrubbing import Scrubber
-from compat.wire.server.passing import FailedExchange, PassedExchange
+from compat.wire.server.passing import BegunExchange, FailedExchange, Heard
 from compat.wire.server.scripted import ScriptedServer
 from compat.wire.strict import strict_cassette
 from compat.wire.writing import AppendedCassette, write_cassette
@@ -143,9 +144,10 @@ def _client(url: str) -> Generator[Client]:
 def _placed(exchange: Exchange, root: str) -> Exchange:
     """Return the exchange with the address that stands for the server's."""
     request, answered = exchange.request, exchange.response
-    return Exchange(
-        replace(request, url=request.url.replace(root, ROOT, 1)),
-        replace(answered, url=answered.url.replace(root, ROOT, 1)),
+    return replace(
+        exchange,
+        request=replace(request, url=request.url.replace(root, ROOT, 1)),
+        response=replace(answered, url=answered.url.replace(root, ROOT, 1)),
     )
 
 
@@ -179,7 +181,7 @@ _NOBODY: Final = Scrubber()
 
 @dataclass(slots=True)
 class ProxyRecorder:
-    """Writes exchanges in the order of their requests, and counts those it cannot.
+    """Writes each exchange when it has ended, and counts those it cannot.
 
     ``say`` is told in a line what is not in the file, and why.
     """
@@ -187,39 +189,34 @@ class ProxyRecorder:
     cassette: AppendedCassette
     say: Callable[[str], None]
     lost: int = 0
-    _next: int = 1
-    _waiting: dict[int, PassedExchange | FailedExchange] = field(
-        default_factory=dict[int, "PassedExchange | FailedExchange"]
-    )
+    _open: dict[int, int] = field(default_factory=dict[int, int])
+    """Requests that have not ended, and how many were written when each came."""
 
-    def hear(self, each: PassedExchange | FailedExchange) -> None:
-        """Take an exchange that has ended; it waits for those before it."""
-        self._waiting[each.number] = each
-        while self._next in self._waiting:
-            self._take(self._waiting.pop(self._next))
-            self._next += 1
-
-    def end(self) -> None:
-        """Write what still waits for an exchange that never ended.
-
-        Raises RecordingError if no request came at all.
-        """
-        for number in sorted(self._waiting):
-            for missing in range(self._next, number):
-                self._take(FailedExchange(missing, "it has not ended"))
-            self._take(self._waiting.pop(number))
-            self._next = number + 1
-        if not self.cassette.written and not self.lost:
-            raise nothing_recorded(self.cassette.path.name)
-
-    def _take(self, each: PassedExchange | FailedExchange) -> None:
+    def hear(self, each: Heard) -> None:
+        """Take what a server tells of one request."""
+        if isinstance(each, BegunExchange):
+            self._open[each.number] = self.cassette.written
+            return
+        after = self._open.pop(each.number)
         if isinstance(each, FailedExchange):
             self._lose(each.number, each.problem)
             return
+        overlaps = after < self.cassette.written
+        exchange = replace(each.exchange, after=after if overlaps else None)
         try:
-            self.cassette.add(each.exchange)
+            self.cassette.add(exchange)
         except (ScrubbingError, OSError) as error:
             self._lose(each.number, str(error))
+
+    def end(self) -> None:
+        """Tell of what never ended.
+
+        Raises RecordingError if no request came at all.
+        """
+        for number in sorted(self._open):
+            self._lose(number, "it has not ended")
+        if not self.cassette.written and not self.lost:
+            raise nothing_recorded(self.cassette.path.name)
 
     def _lose(self, number: int, problem: str) -> None:
         self.lost += 1

@@ -10,7 +10,7 @@ it only replaces the clients' transports: what comes next is decided by ``matchi
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
@@ -18,9 +18,9 @@ from typing import Any, Final, NoReturn, Protocol
 
 from compat.wire.cassette_files import exchange_of, request_of
 from compat.wire.cassette_text import Anything, library
-from compat.wire.errors import OpenCassetteError, PlayingError, check_absent
+from compat.wire.errors import OpenCassetteError, check_absent
 from compat.wire.exchanges import Exchange, Request
-from compat.wire.matching import Recording, hides, recording_of
+from compat.wire.matching import Playback, Recording, hides, recording_of
 from compat.wire.scrubbing import Scrubber
 from compat.wire.writing import write_cassette
 
@@ -42,53 +42,54 @@ class PlayedCassette:
     """A cassette that is played: how far, and what went wrong first."""
 
     def __init__(self, recording: Recording) -> None:
-        self.recording = recording
-        self.error: PlayingError | None = None
+        self.playback = Playback(recording)
         self._vcr: Anything = None  # until vcrpy has loaded the file
+        self._next = 0
 
     @property
     def played(self) -> int:
         """How many interactions were played so far."""
-        return 0 if self._vcr is None else len(self._vcr.play_counts)
+        return len(self._played)
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
         """The exchanges that were played so far, as the file has them."""
-        return self.recording.exchanges[: self.played]
+        return tuple(self.playback.recording.exchanges[at] for at in self._played)
+
+    @property
+    def _played(self) -> Sequence[int]:
+        """What vcrpy has played, in the order in which it did."""
+        return () if self._vcr is None else tuple(self._vcr.play_counts)
 
     def assert_played(self) -> None:
         """Raise the first error that was given, or NotAllPlayedError."""
-        if self.error is not None:
-            raise self.error
-        self.recording.check_all(self.played)
+        self._note()
+        self.playback.assert_played()
+
+    def _note(self) -> None:
+        for at in self._played[self.playback.played :]:
+            self.playback.take(at)
 
     def _judged(self, request: Anything) -> Anything:
         """Let a request through that comes next; vcrpy asks several times for each."""
-        if self._vcr is None:
-            return request
-        if self.error is not None:
-            raise self.error
-        try:
-            self.recording.check(self.played, _request(request))
-        except PlayingError as error:
-            self.error = error
-            raise
+        if self._vcr is not None:
+            self._note()
+            self._next = self.playback.next(_request(request))
         return request
 
     def _is_next(self, _sent: Anything, stored: Anything) -> bool:
         """Match by position only: the request was judged before."""
-        at = self.played
-        return at < len(self.recording) and self._vcr.data[at][0] is stored
+        return self._vcr.data[self._next][0] is stored
 
     def load_cassette(self, _path: str, serializer: Anything) -> Anything:
         """Give vcrpy what it would have read, from formats that it does not read."""
         del serializer
-        make = library("vcr.request").Request
+        make, recording = library("vcr.request").Request, self.playback.recording
         requests = [
             make(each.request.method, each.request.url, each.request.body, {})
-            for each in self.recording.exchanges
+            for each in recording.exchanges
         ]
-        return requests, [_response(self.recording, at) for at in range(len(requests))]
+        return requests, [_response(recording, at) for at in range(len(requests))]
 
     def save_cassette(
         self, path: str, cassette: Anything, serializer: Anything
@@ -163,7 +164,8 @@ def _played(path: Path, scrubber: Scrubber) -> Generator[PlayedCassette]:
         with _installed(path, session, settings):
             yield session
     except Exception as error:
-        if session.error is None or not hides(error, session.error):
+        ours = session.playback.error
+        if ours is None or not hides(error, ours):
             raise
     session.assert_played()
 

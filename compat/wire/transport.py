@@ -33,11 +33,10 @@ from compat.wire.errors import (
     ChangedFileError,
     DeliveryError,
     NoManifestError,
-    PlayingError,
 )
 from compat.wire.exchanges import Request, headers_of, pairs_of
 from compat.wire.manifest import NAME, hash_of, read_manifest
-from compat.wire.matching import Recording, hides, recording_of
+from compat.wire.matching import Playback, Recording, hides, recording_of
 from refengine.testing.json_values import is_list, is_mapping
 
 
@@ -112,7 +111,7 @@ class ReplayTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             number for number, each in enumerate(recording.responses, 1) if each.cut
         }
         self._requests: list[Request] = []
-        self._error: PlayingError | None = None
+        self._playback = Playback(recording)
         self._asserted = False
         self._lock = Lock()
 
@@ -150,23 +149,15 @@ class ReplayTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
 
     def _next(self, request: Request) -> int:
         """Return the number of the interaction that is played; the lock is held."""
-        if self._error is not None:
-            # A client that tries again gets the same answer, not the one after it.
-            raise self._error
-        try:
-            self.recording.check(len(self._requests), request)
-        except PlayingError as error:
-            self._error = error
-            raise
+        at = self._playback.next(request)
+        self._playback.take(at)
         self._requests.append(request)
-        return len(self._requests)
+        return at + 1
 
     def assert_played(self) -> None:
         """Raise the first error that was given, or NotAllPlayedError."""
         self._asserted = True
-        if self._error is not None:
-            raise self._error
-        self.recording.check_all(len(self._requests))
+        self._playback.assert_played()
 
     def close(self) -> None:
         """As assert_played, once: a client may close what its user has left."""
@@ -187,13 +178,14 @@ class ReplayTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         traceback: TracebackType | None = None,
     ) -> None:
         """Close; of two errors, ours is why the other one came."""
+        ours = self._playback.error
         if exc_value is None:
             self.close()
-        elif exc_value is self._error:
+        elif exc_value is ours:
             self._asserted = True
-        elif self._error is not None and hides(exc_value, self._error):
+        elif ours is not None and hides(exc_value, ours):
             # Not "from" what hides it, which has it for a cause already.
-            raise self._error from None
+            raise ours from None
 
     async def __aenter__(self) -> Self:
         return self

@@ -144,6 +144,7 @@ def _texts(tree: Anything) -> Iterator[str]:
 
 def _interaction(exchange: Exchange) -> dict[str, Any]:
     request, response = exchange.request, exchange.response
+    after = {} if exchange.after is None else {"after": exchange.after}
     answered: dict[str, Any] = {
         "status": {"code": response.status, "message": response.reason},
         "headers": _lists(response.headers),
@@ -157,6 +158,7 @@ def _interaction(exchange: Exchange) -> dict[str, Any]:
             "body": _body(request.body),
         },
         "response": answered | ({"url": response.url} if response.url else {}),
+        **after,
     }
 
 

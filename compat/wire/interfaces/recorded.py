@@ -123,7 +123,7 @@ class AnswerReader(ABC):
             return "an event that is not JSON"
         if not is_mapping(tree):
             return self.unread(tree)
-        if "error" in {event.type, tree.get("type")} or tree.get("error"):
+        if "error" in (event.type, tree.get("type")) or tree.get("error"):
             return self.failed(tree)
         return self.event(tree)
 

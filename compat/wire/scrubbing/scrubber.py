@@ -135,7 +135,7 @@ class Scrubber:
     ``keep_headers`` more headers to keep.
     """
 
-    __slots__ = ("_finder", "_kept", "_trees")
+    __slots__ = ("_finder", "_kept", "_trees", "fields")
 
     def __init__(
         self,
@@ -145,7 +145,8 @@ class Scrubber:
         keep_headers: Iterable[str] = (),
     ) -> None:
         self._finder = Finder(secrets)
-        self._trees = TreeScrubber(self._finder, names_of(fields))
+        self.fields = frozenset(fields)
+        self._trees = TreeScrubber(self._finder, names_of(self.fields))
         more = {name.lower() for name in keep_headers}
         if more & CREDENTIALS:
             names = ", ".join(sorted(more & CREDENTIALS))
@@ -157,9 +158,8 @@ class Scrubber:
 
     def exchange(self, exchange: Exchange) -> Exchange:
         """Return the exchange with placeholders; doing it again changes nothing."""
-        return Exchange(
-            self.request(exchange.request), self.response(exchange.response)
-        )
+        request, response = exchange.request, exchange.response
+        return Exchange(self.request(request), self.response(response), exchange.after)
 
     def request(self, request: Request) -> Request:
         """Return the request with placeholders."""

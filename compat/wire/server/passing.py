@@ -2,8 +2,8 @@
 
     http://127.0.0.1:PORT/v1/responses  →  https://api.openai.com/v1/responses
 
-The pieces of an answer are sent as they arrive: nothing waits for its end. What went
-over the wire is told when an answer has ended, in the order in which requests came.
+The pieces of an answer are sent as they arrive: nothing waits for its end. It is told
+that a request came, and what went over the wire when its answer has ended.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 import httpx2
@@ -88,8 +88,15 @@ def target_of(to: str) -> Target:
 
 
 @dataclass(frozen=True, slots=True)
+class BegunExchange:
+    """A request that came; ``number`` counts them from 1."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class PassedExchange:
-    """An exchange that has ended; ``number`` counts requests from 1, as they came."""
+    """An exchange that has ended."""
 
     number: int
     exchange: Exchange
@@ -103,7 +110,8 @@ class FailedExchange:
     problem: str
 
 
-Heard = Callable[[PassedExchange | FailedExchange], None]
+Heard: TypeAlias = "BegunExchange | PassedExchange | FailedExchange"
+Hear: TypeAlias = Callable[[Heard], None]
 
 
 @dataclass(slots=True)
@@ -111,7 +119,7 @@ class Passing:
     """Hands requests on to a target, and tells what came of them."""
 
     target: Target
-    hear: Heard
+    hear: Hear
     _count: int = 0
     _verify: ssl.SSLContext | None = field(default=None, repr=False)
 
@@ -128,6 +136,7 @@ class Passing:
         """Answer a request with what the vendor answers."""
         self._count += 1
         number = self._count
+        self.hear(BegunExchange(number))
         try:
             request = request_of(asked, self.target.origin, await body_of(asked))
         except ApiError as error:
@@ -182,29 +191,34 @@ class _Passed(Answer):
         ]
         start = {"type": "http.response.start", "status": answer.status_code}
         await send({**start, "headers": lines})
-        pieces: list[bytes] = []
-        ended = False
+        body, ended = bytearray(), False
+        size = answer.headers.get("content-length")
         try:
             async for piece in answer.aiter_raw():
-                pieces.append(piece)
-                body = {"type": "http.response.body", "body": piece, "more_body": True}
-                await send(body)
-            ended = True
+                body += piece
+                if size == str(len(body)):
+                    # First: with this piece the program has all, and may ask again.
+                    ended = self._told(answer, body, ended=True)
+                more = {"type": "http.response.body", "body": piece, "more_body": True}
+                await send(more)
+            ended = ended or self._told(answer, body, ended=True)
         except httpx2.TransportError:
             scope["state"]["transport"].close()
         finally:
             # Also where this server is ended in the middle of an answer.
-            self._told(answer, b"".join(pieces), ended=ended)
+            if not ended:
+                self._told(answer, body, ended=False)
         if ended:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    def _told(self, answer: httpx2.Response, body: bytes, *, ended: bool) -> None:
+    def _told(self, answer: httpx2.Response, body: bytearray, *, ended: bool) -> bool:
         headers = headers_of(answer.headers.multi_items())
         if not ended:
             headers[CUT] = ("1",)
-        said = Response(answer.status_code, answer.reason_phrase, headers, body)
+        said = Response(answer.status_code, answer.reason_phrase, headers, bytes(body))
         exchange = Exchange(self._request, said)
         self._passing.hear(PassedExchange(self._number, exchange))
+        return True
 
 
 def _handed(request: Request) -> list[tuple[str, str]]:
@@ -230,7 +244,7 @@ def _failed(status: int, text: str) -> Answer:
 class PassingServer(LoopbackServer):
     """Hands requests on to ``to``, a vendor's base URL; raises TargetError."""
 
-    def __init__(self, to: str, hear: Heard, *, port: int = 0) -> None:
+    def __init__(self, to: str, hear: Hear, *, port: int = 0) -> None:
         super().__init__(port=port)
         self._target = target_of(to)
         self._passing = Passing(self._target, hear)

@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 
 from compat.wire.errors import PlayingError
 from compat.wire.exchanges import Request, Response, first, pairs_of
-from compat.wire.matching import Recording
+from compat.wire.matching import Playback, Recording
 from compat.wire.server.loopback import LoopbackServer, body_of, error_of, request_of
 from compat.wire.server.passing import METHODS
 from compat.wire.server.refusals import ApiError
@@ -56,21 +56,14 @@ class ReplayServer(LoopbackServer):
         self, recording: Recording, say: Callable[[str], None], *, port: int = 0
     ) -> None:
         super().__init__(port=port)
-        self.recording = recording
-        self.played = 0
-        self.error: PlayingError | None = None
+        self.playback = Playback(recording)
         self._say = say
 
     @property
     def base_url(self) -> str:
         """What to give a client in place of the base URL that was recorded."""
-        return f"{self.root}{base_path(self.recording.exchanges[0].request.url)}"
-
-    def assert_played(self) -> None:
-        """Raise the first error that was given, or NotAllPlayedError."""
-        if self.error is not None:
-            raise self.error
-        self.recording.check_all(self.played)
+        first_asked = self.playback.recording.exchanges[0].request
+        return f"{self.root}{base_path(first_asked.url)}"
 
     async def answer(self, asked: Asked) -> Answer:
         """Answer a request with the next response, if it is the next request."""
@@ -80,24 +73,21 @@ class ReplayServer(LoopbackServer):
             return _refused(error.message)
         except ClientDisconnect:
             return Answer(status_code=400)  # which nobody reads
-        if self.error is None:
-            self._judge(request)
-        if self.error is not None:
-            return _refused(str(self.error))
-        self.played += 1
-        return _Replayed(self.recording.responses[self.played - 1])
-
-    def _judge(self, request: Request) -> None:
+        told = self.playback.error
         try:
-            self.recording.check(self.played, request)
+            at = self.playback.next(request)
         except PlayingError as error:
-            self.error = error
-            self._say(str(error))
+            if told is None:
+                self._say(str(error))
+            return _refused(str(error))
+        self.playback.take(at)
+        return _Replayed(self.playback.recording.responses[at])
 
     def _request(self, asked: Asked, body: bytes) -> Request:
         """Return a request as it would have been sent to the vendor of its turn."""
-        at = min(self.played, len(self.recording) - 1)
-        there = urlsplit(self.recording.exchanges[at].request.url)
+        recording = self.playback.recording
+        at = min(self.playback.place, len(recording) - 1)
+        there = urlsplit(recording.exchanges[at].request.url)
         return request_of(asked, f"{there.scheme}://{there.netloc}", body)
 
     def _application(self) -> Starlette:
