@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from compat.spreading import UnitData
+from refengine.testing.given_text import read_json
 from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import CALL_START
 from refengine.testing.scenario import Scenario
@@ -207,7 +208,7 @@ def is_corpus(path: Path) -> bool:
 def sample_of(path: Path) -> SampledFrom | None:
     """Return of what a corpus is a sample, None if of nothing; as ``read_entries``."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
-        found = json.loads(next(file)).get("sample")
+        found = read_json(next(file)).get("sample")
     return None if found is None else SampledFrom(found["entries"], found["bound"])
 
 
@@ -225,7 +226,7 @@ def read_entries(path: Path) -> Iterator[CorpusEntry]:
             _check_version(path, next(file))
             # Up to the end of the file, where gzip looks whether all of it is there.
             for number, line in enumerate(file, 2):
-                data = json.loads(line)
+                data = read_json(line)
                 if told is None and is_mapping(data) and END in data:
                     told = data
                     continue
@@ -242,7 +243,7 @@ def read_entries(path: Path) -> Iterator[CorpusEntry]:
 
 
 def _check_version(path: Path, line: str) -> None:
-    found = json.loads(line)[FORMAT]
+    found = read_json(line)[FORMAT]
     if found != VERSION:
         raise CorpusFileError(path, f"has version {found}, and {VERSION} is read here")
 

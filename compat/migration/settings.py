@@ -57,6 +57,7 @@ from compat.migration.codes import CODES
 from compat.migration.options import known
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
 from refengine.testing.channels import CHANNELS
+from refengine.testing.given_text import read_toml
 from refengine.testing.subject_worlds.unusual import OUTSIDE
 
 FILE: Final = "migration.toml"
@@ -174,7 +175,7 @@ class Settings(SettingsPart):
 def load_settings(path: Path) -> Settings:
     """Read a file of settings; raises SettingsError or OSError."""
     try:
-        return Settings.model_validate(tomllib.loads(path.read_text("utf-8")))
+        return Settings.model_validate(read_toml(path.read_text("utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(path, [f"is not TOML: {error}"]) from None
     except ValidationError as error:

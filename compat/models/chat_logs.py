@@ -19,7 +19,9 @@ from typing import Any, Final
 from compat.models.chat_requests import LeftOut, message_of
 from compat.models.errors import BadPlace, GivenFileError, ShapeError
 from compat.wire.interfaces.chat import chat_call
+from compat.wire.json_trees import DEPTH, shallow
 from refengine.messages import Message
+from refengine.testing.given_text import read_json
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.subject_worlds.declared import DeclaredTool
 
@@ -164,7 +166,7 @@ def tools_of(given: object, place: str) -> list[DeclaredTool]:
 def read_tools(path: Path) -> tuple[DeclaredTool, ...]:
     """Return the tools of a file; raises GivenFileError or OSError."""
     try:
-        tree = json.loads(path.read_text("utf-8-sig"))
+        tree = read_json(path.read_text("utf-8-sig"))
     except UnicodeDecodeError as error:
         problem = f"is not UTF-8 text ({error.reason})"
         raise GivenFileError(str(path), [BadPlace("", problem)]) from None
@@ -172,6 +174,8 @@ def read_tools(path: Path) -> tuple[DeclaredTool, ...]:
         bad = BadPlace(f"line {error.lineno}", f"is not JSON ({error.msg}); {INSTEAD}")
         raise GivenFileError(str(path), [bad]) from None
     try:
+        if not shallow(tree):
+            raise ShapeError("tools", f"are nested deeper than {DEPTH} levels")
         found = tools_of(_listed(tree), "tools")
         if not found:
             raise ShapeError("tools", f"hold none; {INSTEAD}")

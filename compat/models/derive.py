@@ -29,6 +29,7 @@ from compat.models.scripts import RecordedSession, sessions
 from compat.wire.cassette_files import parsed
 from compat.wire.errors import WireError
 from compat.wire.interfaces.chat import CHAT
+from refengine.testing.given_text import read_json
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.scenario_files import ScenarioError, read_scenario
 
@@ -116,7 +117,7 @@ def _tree(derived: Derived) -> dict[str, Any]:
 def read_derived(text: str, file: str) -> Derived:
     """Read a derived script; raises DerivedError."""
     try:
-        tree = json.loads(text)
+        tree = read_json(text)
         if not is_mapping(tree):
             raise DerivedError(file, "is not an object")
         return _read(tree)
@@ -185,7 +186,7 @@ def sources(folder: Path) -> dict[str, Source]:
     if not path.is_file():
         return {}
     with suppress(ValueError):
-        tree = json.loads(path.read_bytes())
+        tree = read_json(path.read_bytes())
         if is_list(tree) and all(map(is_mapping, tree)):
             return {str(each.get("file")): _source(each) for each in tree}
     raise TrafficError(
@@ -253,7 +254,7 @@ def read_index(out: Path) -> Mapping[str, Mapping[str, int]]:
     path = out / INDEX
     if not path.is_file():
         return {}
-    tree = json.loads(path.read_text("utf-8"))
+    tree = read_json(path.read_text("utf-8"))
     if not is_mapping(tree) or not all(map(is_mapping, tree.values())):
         raise DerivedError(INDEX, "is not an index of derived scripts")
     return tree

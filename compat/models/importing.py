@@ -40,6 +40,7 @@ from compat.verdicts.migration import GivenWorlds
 from compat.wire.cassette_files import parsed
 from compat.wire.errors import WireError
 from compat.wire.exchanges import GZIP, Exchange
+from refengine.testing.given_text import read_json
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import NotationError, parse_message
 from refengine.testing.scenario import Scenario
@@ -157,8 +158,8 @@ def _has_lines(path: Path) -> bool:
     try:
         with path.open(encoding="utf-8-sig", newline="\n") as file:
             first, second = file.readline(), file.readline()
-            json.loads(first)
-    except (ValueError, RecursionError):  # also of no text
+            read_json(first)
+    except ValueError:  # also of no text
         return False
     return bool(second.strip())
 
@@ -167,8 +168,8 @@ def _item(line: str) -> object:
     if not line.strip():
         return None
     try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as bad:
+        return read_json(line)
+    except ValueError as bad:
         return bad
 
 
@@ -211,7 +212,7 @@ def _json_items(path: Path, data: bytes) -> list[tuple[str, object]] | None:
     except UnicodeDecodeError as error:
         raise _wrong(path, "", f"is not UTF-8 text ({error.reason})") from None
     try:
-        tree = json.loads(text)
+        tree = read_json(text)
     except ValueError as error:
         return list(_lines(path, text, error))
     if is_mapping(tree) and "interactions" in tree:

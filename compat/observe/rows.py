@@ -7,7 +7,6 @@ single decisions of the Flow dialect, have a notation of their own (``flow``).
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -26,6 +25,7 @@ from pydantic import (
 
 from compat.observe.flow.rows import FlowRow, is_flow_row
 from refengine.errors import RefengineError, error
+from refengine.testing.given_text import read_json
 from refengine.testing.json_values import is_list, is_mapping
 
 VERSIONS: Final = (
@@ -243,7 +243,7 @@ def load_rows(path: Path) -> list[AnyRow]:
 def read_rows(path: Path) -> list[tuple[AnyRow, object]]:
     """Return the rows of a file, each with the JSON that it is; as ``load_rows``."""
     try:
-        data: object = json.loads(path.read_bytes())
+        data: object = read_json(path.read_bytes())
     except ValueError as error:
         raise RowsError(path.name, f"is not JSON: {error}") from None
     if not is_list(data) or not data:

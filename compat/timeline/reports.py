@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from compat.report.migration_json import FolderReport, PairReport
 from compat.verdicts.timeline import TimelineError, TimelineItem, VersionJudged
+from refengine.testing.given_text import read_json
 from refengine.testing.json_values import is_mapping
 
 _CONFORM: Final = "refengine conform ENGINE --json FILE"
@@ -79,7 +79,7 @@ def read_report(
 
 def _tree(path: Path) -> Mapping[str, Any]:
     try:
-        tree = json.loads(path.read_bytes())
+        tree = read_json(path.read_bytes())
     except ValueError:
         raise _no_report(path, "it is not JSON") from None
     if not is_mapping(tree):

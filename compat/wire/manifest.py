@@ -26,6 +26,7 @@ from compat.wire.errors import (
 )
 from compat.wire.exchanges import Exchange
 from compat.wire.scrubbing import RULES, RULES_VERSION, Scrubber
+from refengine.testing.given_text import read_toml
 
 NAME: Final = "manifest.toml"
 
@@ -86,7 +87,7 @@ def read_manifest(folder: Path) -> Manifest:
     except FileNotFoundError as error:
         raise NoManifestError(NAME) from error
     try:
-        manifest = Manifest.model_validate(tomllib.loads(text))
+        manifest = Manifest.model_validate(read_toml(text))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise _invalid(_problem(error)) from error
     twice = [

@@ -27,6 +27,7 @@ from property_tests.failures import Replay
 from property_tests.known.entries import EVERY, Known, KnownFailures, parse_known
 from property_tests.known.states import state_of, unmatched
 from property_tests.registry import Contract
+from refengine.testing.given_text import read_toml
 
 _HEADER: Final = re.compile(r"\s*\[\[\s*failure\s*\]\]\s*(#.*)?")
 _SILENT: Final = re.compile(r"\s*(#.*)?")
@@ -116,7 +117,7 @@ def _extent(lines: Sequence[str], header: int, end: int) -> tuple[int, int]:
 
 def _entries(text: str) -> list[Any]:
     try:
-        found: list[Any] = tomllib.loads(text).get("failure", [])
+        found: list[Any] = read_toml(text).get("failure", [])
     except tomllib.TOMLDecodeError:
         raise EditError from None
     return found
@@ -124,7 +125,7 @@ def _entries(text: str) -> list[Any]:
 
 def _is_toml(text: str) -> bool:
     try:
-        tomllib.loads(text)
+        read_toml(text)
     except tomllib.TOMLDecodeError:
         return False
     return True

@@ -18,7 +18,6 @@ The world of a door to a dialect is one of that dialect, and says so: its ``subj
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -44,6 +43,7 @@ from pydantic import (
 from property_tests.corpus import repeated
 from property_tests.dialects.dialects import world_of_dialect
 from property_tests.variants import CHANGES
+from refengine.testing.given_text import read_json, read_toml
 from refengine.testing.scenario_files import parse_scenario
 
 EVERY: Final = "*"
@@ -198,7 +198,7 @@ def parse_known(text: bytes, path: Path, *, drafts: bool = False) -> KnownFailur
 def _tables(text: bytes, path: Path) -> list[Mapping[str, Any]]:
     """Return the entries as they stand there."""
     try:
-        data = tomllib.loads(text.decode("utf-8"))
+        data = read_toml(text.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise KnownFailuresError(path, [f"is not TOML: {error}"]) from None
     found = data.pop("failure", [])
@@ -221,7 +221,7 @@ def _known(
 def _of_dialect(text: str) -> BaseModel | None:
     """Return the world of the dialect that a text says it is of, None if of none."""
     try:
-        found: object = json.loads(text)
+        found: object = read_json(text)
     except ValueError:
         return None  # what is wrong with it is told where a scenario is read
     if not isinstance(found, dict):

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeGuard, cast
 
 from refengine.messages import Json, Message, MessageChunk, ToolCall, ToolCallChunk
+from refengine.testing.given_text import read_json
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
@@ -93,7 +94,7 @@ def _call(call: ToolCall | ToolCallChunk) -> Json:
 
 
 def _read(text: str) -> Mapping[str, Any]:
-    given = json.loads(text)
+    given = read_json(text)
     if not is_mapping(given) or given.keys() - _KEYS:
         raise ValueError(f"the keys of a message are {sorted(_KEYS)}")
     if not all(isinstance(given.get(key, ""), str) for key in _TEXTS):
