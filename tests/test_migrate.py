@@ -126,7 +126,7 @@ def test_line_that_ran_last_before_a_divergence_is_shown_on_both_sides(command) 
 
 
 def test_files_for_a_ci_say_what_the_screen_says(command) -> None:
-    paths = ("--markdown", "report.md", "--junit", "report.xml")
+    paths = ("--markdown", "report.md", "--junit", "report.xml", "--html", "a.html")
     done = command("old.py", new(TELLS.replace("len(", "1 + len(")), *paths)
     root = ET.parse("report.xml").getroot()  # noqa: S314  # what we wrote
     [failure] = root.iter("failure")
@@ -138,6 +138,18 @@ def test_files_for_a_ci_say_what_the_screen_says(command) -> None:
     assert failure.get("type") == "EFFECT_CHANGED"
     assert "NEW does \\`seen\\` with 3, and OLD with 2." in page
     assert '```python\nmodel = ["Done."]\nagent.run("Hello")\n```' in page
+    assert "NEW does `seen` with 3, and OLD" in Path("a.html").read_text("utf-8")
+
+
+def test_line_of_new_is_annotated_where_github_reads(command, monkeypatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    port = new(TELLS.replace("len(", "1 + len("))
+
+    told = command("old.py", port).out.splitlines()[-1]
+
+    assert told.startswith(f"::error file={port},line=")
+    assert told.endswith(": NEW does `seen` with 3, and OLD with 2.")
+    assert not command("old.py", new(TELLS)).out.count("::error")
 
 
 def test_files_for_a_ci_say_that_it_holds(command) -> None:

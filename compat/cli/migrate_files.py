@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import wraps
@@ -24,6 +26,7 @@ class ReportFiles:
     json: Path | None = None
     markdown: Path | None = None
     junit: Path | None = None
+    html: Path | None = None
 
     def check(self, command: str) -> None:
         """Refuse two files at one path, before the work."""
@@ -38,8 +41,13 @@ class ReportFiles:
         self, document: Callable[[], Mapping[str, object]], cases: Sequence[JudgedCase]
     ) -> None:
         """Write them; ``document`` makes that for machines. Raises OSError."""
-        from compat.report.migration_for_ci import junit_text, markdown_text
+        from compat.report.migration_for_ci import (
+            annotation_lines,
+            junit_text,
+            markdown_text,
+        )
         from compat.report.migration_json import dump
+        from compat.report.migration_page import page_text
         from compat.wire.scrubbing.scrubber import output_scrubber
 
         scrubbed = output_scrubber().text
@@ -47,10 +55,14 @@ class ReportFiles:
             (self.json, lambda: dump(document())),
             (self.markdown, lambda: scrubbed(markdown_text(cases))),
             (self.junit, lambda: scrubbed(junit_text(cases))),
+            (self.html, lambda: scrubbed(page_text(cases))),
         )
         for path, text in wanted:
             if path is not None:
                 _write(path, text())
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            for line in annotation_lines(cases):
+                sys.stdout.write(f"{scrubbed(line)}\n")
 
 
 def _write(path: Path, text: str) -> None:
@@ -66,14 +78,16 @@ def writing(check: F) -> F:
     @option("--json", about="write the whole report to this file", kind=OUTPUT)
     @option("--markdown", about="write one for a CI's summary", kind=OUTPUT)
     @option("--junit", about="write one for a CI that reads JUnit", kind=OUTPUT)
+    @option("--html", about="write it as a page, old and new beside", kind=OUTPUT)
     @wraps(check)
     def written(
         *,
         json: Path | None,
         markdown: Path | None,
         junit: Path | None,
+        html: Path | None,
         **more: Any,  # noqa: ANN401  # the other options of the command
     ) -> int:
-        return check(files=ReportFiles(json, markdown, junit), **more)
+        return check(files=ReportFiles(json, markdown, junit, html), **more)
 
     return cast("F", written)

@@ -270,7 +270,7 @@ def _divergence(
         yield _indented(f"point  {verdict.point.says} ({verdict.point.about})")
     for side, text in found.causes:
         yield _indented(f"cause  {side}: {brief(text)}")
-    if _is_beside(found):
+    if is_beside(found):
         for side, text in zip(SIDES, both(at.old, at.new), strict=True):
             yield _indented(f"{side}    {text}")
     if len(found.lines) > 1:
@@ -296,7 +296,7 @@ def _around(channel: str, rows: Sequence[Row], width: int) -> Iterator[Text]:
         yield Text(f"    {mark} {text}", STYLES[mark])
 
 
-def _is_beside(found: DescribedDivergence) -> bool:
+def is_beside(found: DescribedDivergence) -> bool:
     """Tell whether both values say more than the sentence and the lines around it."""
     values = (found.difference.old, found.difference.new)
     if MISSING in values:

@@ -1,4 +1,4 @@
-"""Checks of migrations for a CI: JUnit XML, and Markdown for the summary of a job.
+"""Checks of migrations for a CI: JUnit XML, Markdown, and annotations of lines.
 
 Both are made of judged cases; a check of a pair is one case. In JUnit a folder of
 cases is a test suite, and what is not met is a failure, or an error where there is no
@@ -25,6 +25,7 @@ from compat.verdicts.migration import JudgedCase, Migration
 NAME: Final = "refengine migrate check"
 LONGEST: Final = 1000
 """So many characters of one message stand in the file."""
+_PLACE: Final = re.compile(r"(?P<file>.+):(?P<line>\d+), in ")
 _TAGS: Final[Mapping[str, str]] = MappingProxyType(
     {"failures": "failure", "errors": "error"}
 )
@@ -73,6 +74,30 @@ def headline(case: JudgedCase) -> str:
     return f"{case.got}, expected {case.expected}"
 
 
+def annotation_lines(cases: Sequence[JudgedCase]) -> Iterator[str]:
+    """Yield what makes GitHub show a case that is not met at the line of NEW.
+
+    One whose line is not known is shown by its name alone.
+    """
+    for case in cases:
+        found = case.verdict.divergence
+        if case.met:
+            continue
+        places = () if found is None else found.places
+        lines = (_PLACE.match(text) for side, text in places if side == "new")
+        at = next(filter(None, lines), None)
+        where = f" file={_data(at['file'], ':,')},line={at['line']}" if at else ""
+        name, text = plain(name_of(case)), plain(headline(case))
+        yield f"::error{where}::{_data(name)}: {_data(text)}"
+
+
+def _data(text: str, more: str = "") -> str:
+    """Return a text as a command of GitHub's has it."""
+    for each in f"%\r\n{more}":
+        text = text.replace(each, f"%{ord(each):02X}")
+    return text
+
+
 def markdown_text(cases: Sequence[JudgedCase]) -> str:
     """Return the page: a table of cases, then the report on each that is not met."""
     return "\n".join(_page(cases)) + "\n"
@@ -83,12 +108,12 @@ def _page(cases: Sequence[JudgedCase]) -> Iterator[str]:
     yield f"## Migrations: {counted(len(cases), 'case')}, {met} met"
     yield from ("", "| | case | expected | got |", "|---|---|---|---|")
     for case in cases:
-        cells = (_name(case), case.expected, case.got)
+        cells = (name_of(case), case.expected, case.got)
         sign = "✅" if case.met else "❌"
         yield f"| {sign} | {' | '.join(map(safe, cells))} |"
     for case in cases:
         if not case.met:
-            yield from ("", f"### {safe(_name(case))}", "", safe(headline(case)))
+            yield from ("", f"### {safe(name_of(case))}", "", safe(headline(case)))
             yield from _evidence(case.verdict)
 
 
@@ -117,5 +142,6 @@ def _report(verdict: Migration) -> Iterator[str]:
     return (line.plain for line in lines(verdict))
 
 
-def _name(case: JudgedCase) -> str:
+def name_of(case: JudgedCase) -> str:
+    """Return what a case is called: its piece and its own name."""
     return f"{case.piece}/{case.case}" if case.piece else case.case

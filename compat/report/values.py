@@ -19,6 +19,7 @@ from refengine.testing.json_values import is_mapping
 from refengine.testing.trace import MISSING
 
 Row: TypeAlias = "tuple[str, str]"  # a mark ("-", "+" or " ") and a text
+Beside: TypeAlias = "tuple[str, str, str]"  # of old, "|" where they differ, of new
 
 AROUND: Final = 30
 """So many equal characters are shown as they are; more of them are counted."""
@@ -107,7 +108,17 @@ def columns(rows: Sequence[Row], width: int) -> list[str]:
 
     ``|`` stands between those that differ.
     """
-    pairs: list[tuple[str, str, str]] = []
+    pairs = paired(rows)
+    half = (width - len(" | ")) // 2
+    if any(max(len(left), len(right)) > half for left, _, right in pairs):
+        return []
+    wide = max((len(left) for left, _, _ in pairs), default=0)
+    return [f"{left:{wide}} {sign} {right}".rstrip() for left, sign, right in pairs]
+
+
+def paired(rows: Sequence[Row]) -> list[Beside]:
+    """Return lines as old, ``|`` where they differ, and new."""
+    pairs: list[Beside] = []
     lost: list[str] = []
     for mark, text in (*rows, (" ", "")):
         if mark == "-":
@@ -119,11 +130,7 @@ def columns(rows: Sequence[Row], width: int) -> list[str]:
             lost.clear()
             pairs.append((text, " ", text))
     pairs.pop()
-    half = (width - len(" | ")) // 2
-    if any(max(len(left), len(right)) > half for left, _, right in pairs):
-        return []
-    wide = max((len(left) for left, _, _ in pairs), default=0)
-    return [f"{left:{wide}} {sign} {right}".rstrip() for left, sign, right in pairs]
+    return pairs
 
 
 def _told(value: object) -> str:

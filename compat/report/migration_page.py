@@ -1,0 +1,124 @@
+"""Checks of migrations as one HTML page that needs nothing beside it.
+
+A table of cases; each leads to what came of it: a sentence, old and new in two columns
+along what was observed, the smallest world as code, and the whole report folded away.
+The page loads nothing and runs no script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from compat.report.conform_text import counted, plain
+from compat.report.counterexample import code
+from compat.report.migration import is_beside, lines, names_in, version_lines
+from compat.report.migration_for_ci import headline, name_of
+from compat.report.pages import page
+from compat.report.values import Beside, both, paired, rows_beside
+from compat.verdicts.migration import SIDES, JudgedCase, Migration
+
+Kind: TypeAlias = Literal["good", "weak", "bad", "none"]
+"""Which colour a verdict has; ``none`` where nothing was decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class CasePart:
+    """One case as the page shows it; texts are plain, and in one line each."""
+
+    name: str
+    kind: Kind
+    case: JudgedCase
+    answer: str
+    """The headline of the report, as a terminal shows it."""
+    sentence: str
+    sharpness: str
+    facts: Sequence[tuple[str, str]]
+    beside: Sequence[Beside]
+    code: Sequence[str]
+    report: Sequence[str]
+
+    @property
+    def opened(self) -> bool:
+        """Whether it is shown before somebody asks for it."""
+        return not self.case.met or self.kind != "good"
+
+
+def page_text(cases: Sequence[JudgedCase]) -> str:
+    """Return the text of the page."""
+    met = sum(case.met for case in cases)
+    count = f"{counted(len(cases), 'case')}, {met} met"
+    built = {k: v for case in cases for k, v in case.verdict.frameworks.items()}
+    parts = [*map(_part, cases)]
+    return page(
+        "migration",
+        count=count,
+        built=", ".join(f"{name} {version}" for name, version in built.items()),
+        sharp=any(each.sharpness for each in parts),
+        parts=parts,
+    )
+
+
+def _part(case: JudgedCase) -> CasePart:
+    verdict = case.verdict
+    report = [plain(line.plain) for line in lines(verdict)]
+    return CasePart(
+        name=plain(name_of(case)),
+        kind=_kind(verdict),
+        case=case,
+        answer=report[0],
+        sentence="" if verdict.divergence is None else plain(headline(case)),
+        sharpness=_sharpness(verdict),
+        facts=[*_facts(verdict)],
+        beside=[*_beside(verdict)],
+        code=[*_code(verdict)],
+        report=report,
+    )
+
+
+def _kind(verdict: Migration) -> Kind:
+    undecided = verdict.nothing_ran or verdict.idle or verdict.crashed
+    if verdict.fault is not None or verdict.noise or undecided:
+        return "none"
+    if not verdict.sufficient or verdict.broken:
+        return "bad"
+    return "weak" if verdict.unplayed or verdict.stale else "good"
+
+
+def _sharpness(verdict: Migration) -> str:
+    found = verdict.sharpness
+    if found is None or not found.tried:
+        return ""
+    return f"{found.percent:.0f} %"
+
+
+def _facts(verdict: Migration) -> Iterator[tuple[str, str]]:
+    """Yield names and values of what stands above the columns."""
+    yield from (("versions", plain(each)) for each in version_lines(verdict.versions))
+    found = verdict.divergence
+    if found is None:
+        return
+    at = found.difference
+    yield "where", plain(f"{found.where} ({at.channel} {at.path})")
+    for side, text in found.places:
+        yield f"line of {side}", plain(f"{text}, last before it")
+    if verdict.point is not None:
+        yield "point", plain(f"{verdict.point.says} ({verdict.point.about})")
+    for side, text in found.causes:
+        yield f"cause in {side}", plain(text)
+    if is_beside(found):
+        for side, text in zip(SIDES, both(at.old, at.new), strict=True):
+            yield side, plain(text)
+
+
+def _beside(verdict: Migration) -> Iterator[Beside]:
+    found = verdict.divergence
+    for left, sign, right in paired([*rows_beside(found.lines)] if found else []):
+        yield plain(left), sign, plain(right)
+
+
+def _code(verdict: Migration) -> Iterator[str]:
+    found, world = verdict.divergence, verdict.world
+    if found is not None and world is not None:
+        yield from map(plain, code(world, names_in(found)))
