@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from compat.environments.cache import MOVED_BY, environments, kept, remove, remove_left
+from compat.environments.cache import (
+    MANIFEST,
+    MOVED_BY,
+    environments,
+    kept,
+    remove,
+    remove_left,
+)
 from compat.environments.making import EnvironmentMakingError
 from compat.environments.naming import EnvironmentChoiceError, packages_of
 from compat.environments.pythons import PythonError, python_named
@@ -231,6 +238,42 @@ def test_content_of_files_decides_which_environment_it_is(tmp_path: Path) -> Non
     assert packages_of(["b", "a", "all.txt"], tmp_path).content == before
     (tmp_path / "more.txt").write_text("greeting==1.1\n", "utf-8")
     assert packages_of(["all.txt", "a", "b"], tmp_path).content != before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "./own",
+        "-e ./own",
+        "--editable=own",
+        "own[extra] ; python_version > '3'",
+        "own @ file:./own  # ours",
+    ],
+)
+def test_project_that_a_file_names_counts_with_all_it_holds(
+    line: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "own/own.py"
+    source.parent.mkdir()
+    source.write_text("TEXT = 1\n", "utf-8")
+    (tmp_path / "own/pyproject.toml").write_text("[project]\n", "utf-8")
+    (tmp_path / "all.txt").write_text(f"greeting==1.0\n{line}\n", "utf-8")
+    before = packages_of(["all.txt"], tmp_path).content
+
+    assert packages_of(["all.txt"], tmp_path).content == before
+    source.write_text("TEXT = 2\n", "utf-8")
+    assert packages_of(["all.txt"], tmp_path).content != before
+
+
+def test_environment_whose_python_is_gone_is_listed_and_removed(cached: Path) -> None:
+    left = cached / "0123456789abcdef"
+    left.mkdir()
+    facts = {"python": "3.12.1", "made_of": "greeting==1.0", "packages": 9}
+    (left / MANIFEST).write_text(json.dumps(facts), "utf-8")
+
+    assert "3.12.1, which is gone" in [each.python for each in environments()]
+    assert remove(left)
+    assert not left.exists()
 
 
 def test_first_release_that_changes_a_behaviour_is_found(tmp_path: Path) -> None:

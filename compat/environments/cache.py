@@ -112,12 +112,14 @@ def key_of(choice: PackageChoice, python: PythonFacts) -> str:
 
 
 def environments() -> Iterator[KeptEnvironment]:
-    """Yield those that are kept, by name."""
+    """Yield those that are kept, by name, also where the Python they need is gone."""
     for folder in sorted(cache().iterdir()):
-        if _is_whole(folder):
+        if (folder / MANIFEST).is_file():
             said = json.loads((folder / MANIFEST).read_text("utf-8"))
-            told = said["python"], said["made_of"], said["packages"]
-            yield KeptEnvironment(folder.name, folder, *told)
+            python = said["python"] + ("" if _is_whole(folder) else ", which is gone")
+            yield KeptEnvironment(
+                folder.name, folder, python, said["made_of"], said["packages"]
+            )
 
 
 def remove(folder: Path) -> bool:

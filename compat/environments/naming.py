@@ -32,6 +32,11 @@ MARK: Final = "pyvenv.cfg"
 NESTED: Final = re.compile(
     r"^\s*(?:-r|-c|--requirement|--constraint)[\s=]+(\S+)", re.MULTILINE
 )
+LOCAL: Final = re.compile(
+    r"^\s*(?:(?:-e|--editable)[\s=]+)?(?:[\w.-]+\s*@\s*)?(?:file:(?://)?)?([^\s;#\[=<>~!]+)",
+    re.MULTILINE,
+)
+"""What may be a path on a line of a file of requirements; a package has no files."""
 ENDS: Final = frozenset((".lock", ".toml", ".txt", ".whl"))
 """What names of files end in that are given; some are names of packages, too."""
 UNREAD: Final = frozenset(
@@ -82,7 +87,8 @@ def packages_of(texts: Sequence[str], cwd: Path) -> PackageChoice:
         elif path.is_file() and (is_path or path.suffix):
             _check_lock(text, path)
             files.append(path)
-            content += (_digest([each]) for each in _with_nested(path))
+            for each in _with_nested(path):
+                content += [_digest([each]), *_named_in(each, cwd)]
         else:
             requirements.append(_requirement(text, cwd))
             content.append(requirements[-1])
@@ -159,6 +165,19 @@ def _with_nested(path: Path) -> Iterator[Path]:
         yield file
         named = NESTED.findall(file.read_text("utf-8", errors="replace"))
         waiting += (file.parent / each for each in named)
+
+
+def _named_in(file: Path, cwd: Path) -> Iterator[str]:
+    """Yield the hash of what a file of requirements names on this machine.
+
+    uv looks for it beside the file, and pip where it runs.
+    """
+    for named in LOCAL.findall(file.read_text("utf-8", errors="replace")):
+        for path in dict.fromkeys((file.parent / named, cwd / named)):
+            if any((path / each).is_file() for each in PROJECT):
+                yield _digest(_sources(path), path)
+            elif path.is_file() and path != file:
+                yield _digest([path])
 
 
 def _sources(folder: Path) -> Iterator[Path]:
