@@ -308,8 +308,13 @@ def _wrong_pair(
         return "--on shares the pieces of a folder: it goes with --all"
     if reports:
         return "--reports goes with --all; a pair is always reported on"
+    if not sides and not programs:
+        from compat.cli.migrate_here import lines
+        from compat.migration.here import FoundHere
+
+        return "\n".join(("give OLD and NEW.", *lines(FoundHere.read(Path.cwd()))))
     if len(sides) != 2 and not programs:
-        return f"give OLD and NEW; {len(sides)} given: {sides}"
+        return f"give OLD and NEW; {len(sides)} given: {', '.join(sides)}"
     return ""
 
 

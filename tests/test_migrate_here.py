@@ -1,0 +1,80 @@
+"""``refengine migrate check`` alone says what could be checked in a folder."""
+
+from pathlib import Path
+
+import pytest
+
+from compat.cli.migrate_here import lines
+from compat.migration.here import MOST, FoundHere
+
+SUBJECT = "def subject(world):\n    return []\n"
+STRUCT = f"from refengine import AgentMiddleware\n{SUBJECT}"
+GRAPH = f"from langgraph.prebuilt import create_react_agent\n{SUBJECT}"
+AGENT = f"import langgraph.types\nfrom langchain.agents import create_agent\n{SUBJECT}"
+APP = "from langchain.agents import create_agent\nagent = create_agent('m')\n"
+
+
+def told(folder: Path, files: dict[str, str]) -> str:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    return "\n".join(lines(FoundHere.read(folder)))
+
+
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        ({"old.py": GRAPH, "new.py": AGENT}, "old.py new.py"),
+        ({"a/pii_old.py": STRUCT, "a/pii_new.py": STRUCT}, "a/pii_old.py a/pii_new.py"),
+        ({"v1.py": STRUCT, "v2.py": STRUCT, "a.py": STRUCT}, "v1.py v2.py"),
+        ({"one.py": STRUCT, "two.py": STRUCT}, "one.py two.py"),
+        ({"old.py": STRUCT, "x/new.py": STRUCT, "z.py": STRUCT}, None),
+        ({"old.py": STRUCT, "new.py": APP}, None),
+    ],
+)
+def test_sides_are_proposed_by_their_names(tmp_path: Path, files, line):
+    text = told(tmp_path, files)
+
+    assert (f"\n  refengine migrate check {line}\n" in text) == (line is not None)
+    assert ("Does the new one do" in text) == (line is not None)
+
+
+def test_upgrade_is_proposed_for_what_a_framework_made(tmp_path: Path):
+    text = told(tmp_path, {"agent.py": AGENT})
+
+    assert "migrate check agent.py --old-with 'langchain==" in text
+    assert text.endswith(" All options: --help.")
+    assert "--old-with" not in told(tmp_path, {"agent.py": STRUCT})
+
+
+def test_code_that_is_no_subject_is_told_how_to_become_one(tmp_path: Path):
+    text = told(tmp_path, {"src/app.py": APP})
+
+    assert "  src/app.py  langchain\n" in text
+    assert "    def subject(world: World):\n" in text
+    assert "world.as_langchain()" in text
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"a.py": "def subject(): ...\n"},
+        {"a.py": "class A:\n    def subject(world): ...\n"},
+        {"a.py": "def subject(world:\n"},
+        {"a.py": "from langchain.agents import other\n"},
+        {"node_modules/a.py": STRUCT, ".git/b.py": STRUCT},
+    ],
+)
+def test_folder_without_any_is_told_where_to_start(tmp_path: Path, files):
+    assert "refengine init migration" in told(tmp_path, files)
+
+
+def test_files_are_read_up_to_a_number_and_those_on_top_first(tmp_path: Path):
+    deep = {f"deep/{at:03}.py": STRUCT for at in range(MOST)}
+    told(tmp_path, {**deep, "top.py": STRUCT})
+
+    found = FoundHere.read(tmp_path).subjects
+
+    assert len(found) == MOST
+    assert found[0].path == Path("top.py")
