@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from rich.console import Console
 
 from compat.report.conform_failure import failure_texts, world_lines
-from compat.report.conform_files import json_text, to_json
+from compat.report.conform_files import json_text, to_json, write_reports
 from compat.report.conform_for_ci import SHOWN, junit_text, markdown_text
 from compat.report.conform_gathered import gather
 from compat.report.conform_stream import JudgementStream, schema_text
@@ -557,3 +557,39 @@ def test_markdown_of_many_failures_has_an_end() -> None:
     found = [result(f"ORD-{at:03}", "fail") for at in range(SHOWN + 2)]
 
     assert markdown_text(judged(*found)).endswith("\n- and 2 clauses more\n")
+
+
+HIDDEN = "correct-horse-battery-42"
+SHOWN_AS = (HIDDEN, HIDDEN.replace("-", "\\u002d"), "sk-" + "a1B2" * 12)
+
+
+@pytest.mark.parametrize("shown", SHOWN_AS)
+@pytest.mark.parametrize(
+    "name", ["a.jsonl", "a.json", "a.xml", "a.md", "a.html", "b.md", "b.svg"]
+)
+def test_no_report_tells_a_secret(name, shown, tmp_path, monkeypatch) -> None:
+    """Wherever it stands: what an engine got, raised, was asked, or is called."""
+    monkeypatch.setenv("OUR_API_KEY", HIDDEN)
+    world = {"agent": {}, "runs": [{"input": [f"user:{shown}"]}]}
+    around = (SeenLine(mark=">", text=f"  1  run 1  model_request  user:{shown}"),)
+    wrong = failure(asked=shown, got=[shown], around=around, scenario=world)
+    failed = result("ORD-001", "fail", failure=wrong, reason=shown)
+    smoke = DOOR.model_copy(update={"got": shown})
+    crash = CRASH.model_copy(update={"text": f"ValueError: {shown}"})
+    found: list[AnyEvent] = []
+    out = io.StringIO()
+    told = JudgementStream(out).telling(found.append)
+    for each in events(failed, smokes=[smoke], faults=[crash]):
+        told(each)
+    kinds = {"xml": "junit", "md": "markdown", "html": "html", "json": "json"}
+    kinds |= {"svg": "badge"}
+    if name == "a.jsonl":
+        text = out.getvalue()
+    else:
+        kind = "history" if name == "b.md" else kinds[name.partition(".")[2]]
+        write_reports({kind: tmp_path / name}, found)
+        text = (tmp_path / name).read_text("utf-8")
+
+    assert shown not in text
+    assert shown.encode("unicode_escape").decode() not in text
+    assert "SCRUBBED" in text or name in {"b.md", "b.svg"}

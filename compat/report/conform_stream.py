@@ -14,7 +14,7 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TextIO, cast
 
 from pydantic import TypeAdapter
@@ -27,6 +27,7 @@ from compat.verdicts.conformance import (
     Progress,
     StreamHeader,
 )
+from compat.wire.scrubbing.scrubber import Scrubber, output_scrubber
 
 _EVENTS: Final[TypeAdapter[AnyEvent]] = TypeAdapter(AnyEvent)
 
@@ -40,6 +41,18 @@ class JudgementStream:
     def __init__(self, out: TextIO | None = None) -> None:
         self._out = out
         self._digest = hashlib.sha256()
+
+    def telling(self, emit: Callable[[AnyEvent], None]) -> Callable[[AnyEvent], None]:
+        """Return what tells an event here and to another, both without secrets."""
+        scrubber = output_scrubber()
+
+        def told(event: AnyEvent) -> None:
+            if not isinstance(event, Progress):
+                event = scrubbed(event, scrubber)
+            self.take(event)
+            emit(event)
+
+        return told
 
     def take(self, event: AnyEvent) -> None:
         """Write an event; every one between header and footer counts for the digest."""
@@ -65,6 +78,29 @@ def line(event: AnyEvent) -> str:
     data = finite(cleaned(event).model_dump())
     text = json.dumps(data, sort_keys=True, separators=(",", ":"))
     return f"{text}\n"
+
+
+def scrubbed(event: AnyEvent, scrubber: Scrubber) -> AnyEvent:
+    """Return an event without secrets, as every reader of a judgement is told it.
+
+    Field names count for nothing here: a world has to stay the one that was played.
+    """
+    data = event.model_dump()
+    text = json.dumps(finite(data))
+    if scrubber.text(text) == text:
+        return event
+    return _EVENTS.validate_python(_clean(data, scrubber))
+
+
+def _clean(value: Any, scrubber: Scrubber) -> Any:  # noqa: ANN401  # as above
+    if isinstance(value, str):
+        return scrubber.text(value)
+    if isinstance(value, dict):
+        found = cast("Mapping[str, Any]", value)
+        return {key: _clean(each, scrubber) for key, each in found.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(each, scrubber) for each in cast("Sequence[Any]", value)]
+    return value
 
 
 def finite(value: Any) -> Any:  # noqa: ANN401  # anything an event holds

@@ -18,7 +18,6 @@ from typing import Literal, Protocol, TextIO, TypeAlias
 
 from compat.report.conform_stream import JudgementStream
 from compat.verdicts.conformance import (
-    AnyEvent,
     Breakdown,
     ClauseFailure,
     ClauseResult,
@@ -133,11 +132,7 @@ class ClauseJudgement:
     def tell(self, emit: Emit, out: TextIO | None = None) -> Footer:
         """Judge, telling every event from header to footer; return the footer."""
         stream = JudgementStream(out)
-
-        def told(event: AnyEvent) -> None:
-            stream.take(event)
-            emit(event)
-
+        told = stream.telling(emit)
         told(self._header())
         for info in clause_infos(self._kind.contract):
             told(info)

@@ -11,7 +11,7 @@ from typing import TextIO
 
 from compat.models.importing import import_files
 from compat.report.conform_stream import JudgementStream
-from compat.verdicts.conformance import AnyEvent, Footer, StreamHeader
+from compat.verdicts.conformance import Footer, StreamHeader
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, STALE, exit_code
 from property_tests.corpus import SuiteCorpus
 from property_tests.judging.engine import EngineJudge, EngineJudged, same_names
@@ -61,11 +61,7 @@ class EnginesJudgement:
         With ``out`` they are written there as well.
         """
         stream = JudgementStream(out)
-
-        def told(event: AnyEvent) -> None:
-            stream.take(event)
-            emit(event)
-
+        told = stream.telling(emit)
         told(self._header())
         for info in clause_infos():
             told(info)
