@@ -21,6 +21,7 @@ from compat.wire.manifest import (
     manifest_text,
     read_manifest,
 )
+from compat.wire.scrubbing import RULES_VERSION
 from tests.wire_support import ROOT, exchange, three, written
 
 
@@ -68,7 +69,7 @@ def test_folder_that_its_manifest_tells_passes(folder):
     found = check(folder)
 
     assert [each.file for each in found.cassette] == ["openai/three.yaml", "two.json"]
-    assert found.cassette[0].scrubbing.version == 2
+    assert found.cassette[0].scrubbing.version == RULES_VERSION
 
 
 def test_pages_and_folders_of_others_are_no_cassettes(folder):
@@ -188,7 +189,10 @@ def test_missing_manifest_is_told(tmp_path):
         ('file = "two.json"', 'file = "two.txt"'),
         ('file = "two.json"', 'file = "openai/three.yaml"'),
         ('"headers", ', '"header", '),
-        ("scrubbing = { version = 2", "scrubbing = { version = 3"),
+        (
+            f"scrubbing = {{ version = {RULES_VERSION}",
+            f"scrubbing = {{ version = {RULES_VERSION + 1}",
+        ),
         ("version = 1\n", "version = \n"),
     ],
 )

@@ -113,6 +113,13 @@ def test_names_that_only_look_so_name_no_secret(name) -> None:
         "password: please choose a good one",
         "a risk-based view of task-specific, ask-me-anything talks",
         "max_tokens=1024&stop_token=end",
+        "docker run -u 1000:1000 image, git push -u origin main:main",
+        "run --max-tokens 4096 --password-stdin --token-file tokens.txt",
+        "SORT_KEY=abcdef0123456789abcdef and PRIMARY_KEY: id1234567890123456",
+        "x-ratelimit-reset-tokens: 600ms, X-Request-Key: 0123456789",
+        "it costs $1 to $5, or $6$ in all; see 1/2024 and 2/12",
+        "<p>a password</p> <tokens>1024</tokens> <key>d</key>",
+        "keys: 12345678, tokens: 12345678",
     ],
 )
 def test_texts_that_hold_no_secret_stay(text) -> None:

@@ -23,6 +23,7 @@ _ALPHABETS: Final[Mapping[str, str]] = {
     "l": string.ascii_lowercase,
 }
 _KEY: Final = "RSA PRIVATE KEY"
+_PGP: Final = "PGP PRIVATE KEY BLOCK"
 _PLACE: Final = re.compile(r"\{(\w)(\d+)\}")
 
 SHAPED: Final[Mapping[str, str]] = {
@@ -99,6 +100,33 @@ SHAPED: Final[Mapping[str, str]] = {
     "ADO": "Server=db.example;User Id=app;Password={w16};Encrypt=true",
     "npm line": "//registry.example/:_authToken={h8}-{h4}-{h4}-{h4}-{h12}",
     "bearer": "Authorization: Bearer {w40}",
+    "curl": "curl -u admin:{w16} https://x.example/",
+    "option": "deploy --api-key {w24} --dry-run",
+    "mysql": "mysql -h db.example -p{w16} app",
+    "netrc": "machine x.example login me password {w16}",
+    "XML": "<db><user>a</user><password>{w16}</password></db>",
+    "XML, a namespace": '<w:Password Type="text">{w16}</w:Password>',
+    "key of an environment": "export STRIPE_KEY=1{w23}",
+    "keys": "api_keys: 1{w23}",
+    "header": "X-Own-Key: 1{w23}",
+    "signed by AWS": "https://b.example/k?X-Amz-Signature={h64}&X-Amz-Date=1",
+    "signed by Google": "https://b.example/o?X-Goog-Signature={h64}",
+    "signed by CloudFront": "https://d.example/x?Expires=1&Signature={w40}&Id=A",
+    "PGP": f"-----BEGIN {_PGP}-----\n\n{{b64}}\n=ab\n-----END {_PGP}-----",
+    "PuTTY": "Encryption: none\nPrivate-Lines: 1\n{b64}\nPrivate-MAC: {h40}",
+    "JWK": '{"kty":"RSA","n":"a","d":"{w43}"}',
+    "Docker of a registry": '{"auths":{"x":{"auth":"{w24}"}}}',
+    "hash of a password": "root:$6$saltsalt${w86}:19000:0:99999:7:::",
+    "name behind letters of any script": "密码password: 1{w16}",
+    "name behind another": "note = db_password=1{w16}",
+    "Tailscale": "tskey-auth-1{w11}-{w24}",
+    "Airtable": "pat{w14}.{h64}",
+    "Asana": "1/{d16}:{h32}",
+    "Pinecone": "pcsk_1{w60}",
+    "Together": "tgp_v1_1{w42}",
+    "ElevenLabs": "sk_{h48}",
+    "Resend": "re_{w8}_{w24}",
+    "Gemini": "AQ.1{w50}",
 }
 """Keys that are told by what they look like, or by where they stand in a line."""
 

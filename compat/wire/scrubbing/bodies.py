@@ -29,6 +29,9 @@ from compat.wire.scrubbing.names import FIELDS, bare, names_a_secret
 from compat.wire.scrubbing.texts import Finder, edited
 from refengine.testing.json_values import is_list, is_mapping
 
+_JWK: Final = frozenset(("d", "p", "q", "dp", "dq", "qi", "k"))
+"""The private members of a JSON Web Key, which is an object with ``kty``."""
+
 
 @dataclass(frozen=True, slots=True)
 class TreeScrubber:
@@ -49,6 +52,8 @@ class TreeScrubber:
     def tree(self, tree: Tree) -> Tree:
         """Return the tree with placeholders."""
         if is_mapping(tree):
+            if isinstance(tree.get("kty"), str):
+                tree = {k: PLACEHOLDER if k in _JWK else x for k, x in tree.items()}
             return {
                 self.finder.clean(key): self.value(tree, key, each)
                 for key, each in tree.items()

@@ -31,7 +31,7 @@ from compat.wire.scrubbing.bodies import TreeScrubber, clean_body, clean_pairs, 
 from compat.wire.scrubbing.names import FIELDS, bare, names_a_secret
 from compat.wire.scrubbing.texts import Finder, settled
 
-RULES_VERSION: Final = 2
+RULES_VERSION: Final = 3
 """Goes up with each change after which a new recording would have other text."""
 
 RULES: Final = ("headers", "addresses", "fields", "shapes", "values")

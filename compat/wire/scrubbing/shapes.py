@@ -36,9 +36,14 @@ class KeyShape:
             return
         groups = self.pattern.groupindex
         group = "secret" if "secret" in groups else 0
-        for match in self.pattern.finditer(text):
-            if not self.named or _is_value(match):
+        match = self.pattern.search(text)
+        while match is not None:
+            found = not self.named or _is_value(match)
+            if found:
                 yield match.span(group)
+            # What a name that is none of a secret's has behind it may be one itself.
+            behind = match.end() if found or "name" not in groups else match.end("name")
+            match = self.pattern.search(text, behind)
 
 
 def _shape(hints: str, pattern: str, flags: int = 0) -> KeyShape:
@@ -64,7 +69,7 @@ _NAMED: Final = (
     "pass pwd secret token key cred mnemonic phrase pat pw connection webhook"
 )
 """What stands in every name of a secret, as ``names`` has them."""
-_NAME: Final = r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,60})"
+_NAME: Final = r"(?<![A-Za-z0-9_.-])(?P<name>[A-Za-z_][\w.-]{0,60})"
 _OPENED: Final = r"(?P<open>\\*[\"'`])"
 _QUOTED: Final = (
     rf"{_OPENED}(?!(?P=open))(?P<secret>[^\r\n]{{1,4096}}?)(?<!\\)(?P=open)"
@@ -102,6 +107,18 @@ PREFIXED: Final = (
         "glpat- gldt- glft- glsoat- glrt- glcbt- glimt- glptt- glagent- gloas- gr13489",
         r"(?:gl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas)-|GR1348941)[\w-]{16,}",
     ),
+    _token(
+        "tgp_v1_ pcsk_ e2b_ pylf_v napi_ nfp_ fm2_ fo1_ rnd_ hcaik_ bkua_ ccipat_ squ_"
+        " sqp_ rpa_ esecret_ hrku- cfpat- pnu_ aio_ tskey- aq.",
+        r"(?:tgp_v1_|pcsk_|e2b_|pylf_v\d_|napi_|nfp_|fm2_|fo1_|rnd_|hcaik_|bkua_|CCIPAT_"
+        r"|sq[up]_|rpa_|esecret_|HRKU-|CFPAT-|pnu_|aio_|tskey-[a-z]+-|AQ\.)"
+        r"(?=[\w-]*[0-9])[\w-]{20,}",
+    ),
+    _token("pat", r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
+    _token("/", r"[12]/[0-9]{13,16}:[a-f0-9]{32}(?![A-Za-z0-9])"),
+    _token("v1.0-", r"v1\.0-[a-f0-9]{24}-[a-f0-9]{100,}"),
+    _token("sk_", r"sk_[a-f0-9]{48}(?![A-Za-z0-9])"),
+    _token("re_", r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{16,}"),
     _token("dapi", r"dapi[a-f0-9]{32}(?:-\d)?"),
     _token("dp.", r"dp\.(?:st|pt|ct|sa|scim|audit)\.[\w.-]{20,}"),
     _token("hvs. hvb. hvr.", r"hv[sbr]\.[\w-]{20,}"),
@@ -126,7 +143,40 @@ PREFIXED: Final = (
 """What tells itself: keys that begin, or are put together, as nothing else is."""
 
 PLACED: Final = (
-    _shape("private key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END|\Z)"),
+    _shape(
+        "private key",
+        r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END|\Z)",
+    ),
+    _shape(
+        "private-lines",
+        r"Private-Lines:\s*[0-9]+(?:\s|\\+[nr])+"
+        r"(?P<secret>(?:[A-Za-z0-9+/=\s]|\\+[nr])+)",
+    ),
+    _shape("private-mac", r"Private-MAC:\s*(?P<secret>\w{16,})"),
+    # The private parts of a key as JSON Web Keys write it.
+    _shape(
+        '"kty"',
+        r"\"(?:d|p|q|dp|dq|qi|k)\\*\"\s*:\s*\\*\"(?P<secret>[\w-]{16,})",
+    ),
+    _shape("auth", r"\"_?auth\\*\"\s*:\s*\\*\"(?P<secret>[A-Za-z0-9+/]{16,}=*)"),
+    # A password as a file of users has it.
+    _shape(
+        "$",
+        r"\$(?:apr1|1|2[abxy]|5|6|7|y|argon2\w*|scrypt|pbkdf2[\w-]*)\$"
+        r"(?P<secret>[\w./+=,$-]{20,})",
+    ),
+    _shape("login", r"login\s+\S+\s+password\s+(?P<secret>\S+)"),
+    # Options of commands; a user's number and a folder are no password.
+    _shape(
+        "-u --user --proxy-user",
+        r"(?:^|(?<=\s))(?:-u|--(?:proxy-)?user)[= ]\s*[\"']?[^\s:\"'\\/]+:"
+        r"(?P<secret>(?!\d+(?:[\s\"']|$))[^\s\"'\\]{4,})",
+        re.MULTILINE,
+    ),
+    _shape(
+        "mysql mariadb",
+        r"(?:mysql|mariadb)\w*\b[^\n|;&]{0,200}?\s-p(?P<secret>[^\s\"'\\]{4,})",
+    ),
     _shape("bearer", r"bearer\s+(?P<secret>[A-Za-z0-9._~+/=-]{6,})", re.IGNORECASE),
     _shape(
         "authorization",
@@ -157,7 +207,19 @@ PLACED: Final = (
         re.IGNORECASE,
     ),
     # A signature in an address, beside the time up to which it holds.
-    _shape("sig=", r"(?<=[?&;]sig=)(?P<secret>[A-Za-z0-9%+/=_-]{20,})", re.IGNORECASE),
+    _shape(
+        "sig= signature= credential= token=",
+        r"[?&;](?:amp;)?(?:sig|(?:x-(?:amz|goog)-)?(?:signature|credential|security-token))="
+        r"(?P<secret>[A-Za-z0-9%+/=_~-]{20,})",
+        re.IGNORECASE,
+    ),
+    # A header that names a key of its own.
+    _shape(
+        "-key -token -secret",
+        r"(?<![\w-])x-(?!idempotency|request)[a-z0-9-]{0,40}?(?:key|token|secret)\s*:\s*"
+        r"(?P<secret>(?=[^\s\"'\\,;]*[0-9])[^\s\"'\\,;]{8,})",
+        re.IGNORECASE,
+    ),
     _shape("_authtoken", r"_authToken\s*=\s*(?P<secret>[^\s\"'\\]+)", re.IGNORECASE),
 )
 """What stands where only a secret stands."""
@@ -190,6 +252,26 @@ NAMED: Final = (
         _NAMED,
         rf"{_NAME}(?:\s*:\s*|\s+=\s*|=\s+)"
         r"(?P<secret>(?=[^\s\"'`]*[0-9])[^\s\"'`\\,;<>(){}\[\]]{6,})",
+    ),
+    # An option of a command, and what stands behind it.
+    _named(
+        _NAMED,
+        r"(?:^|(?<=\s))--(?P<name>[A-Za-z][\w-]{0,60})[ \t]+"
+        r"(?P<secret>[^\s\"'`\\-][^\s\"'`\\]{3,})",
+        re.MULTILINE,
+    ),
+    # An element of XML.
+    _named(
+        _NAMED,
+        r"<(?:[\w.-]{1,40}:)?(?P<name>[A-Za-z_][\w.-]{0,60})(?:\s[^<>]{0,200})?>\s*"
+        r"(?P<secret>[^<>\s][^<>]{0,4095}?)\s*</",
+    ),
+    # A key in the environment; its value has digits and letters, as no word has.
+    _shape(
+        "_key",
+        r"(?<![A-Za-z0-9_])(?!PUBLIC|PRIMARY|FOREIGN|CACHE|SORT|PARTITION|IDEMPOTENCY)"
+        r"[A-Z][A-Z0-9_]{1,60}_KEYS?\s*[=:]\s*\\*[\"']?"
+        r"(?P<secret>(?=[\w+/=.~-]*[0-9])(?=[\w+/=.~-]*[A-Za-z])[\w+/=.~-]{16,})",
     ),
     # Several words, which a passphrase has; a password only joined by something.
     _named(
