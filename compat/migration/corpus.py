@@ -29,6 +29,7 @@ from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.adk_worlds import adk_given, adk_worlds, fits_adk
 from refengine.testing.subject_worlds.declared import FAMILY as DECLARED
 from refengine.testing.subject_worlds.declared import DeclaredTool, with_schemas
+from refengine.testing.subject_worlds.edge_worlds import edge_worlds
 from refengine.testing.subject_worlds.fits import WorldFit
 from refengine.testing.subject_worlds.graph_inputs import alike, nested
 from refengine.testing.subject_worlds.graph_worlds import graph_given, graph_worlds
@@ -209,7 +210,9 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
     """
     if examples < 1:
         raise NoExamplesError(examples)
-    fixed, made = fixed_worlds(words), worlds(words, examples, seed)
+    fixed: Iterator[tuple[str, object]]
+    fixed = chain(edge_worlds(words), fixed_worlds(words))
+    made = worlds(words, examples, seed)
     given: Iterable[tuple[str, Data]] = own.worlds
     if graphs is not None:
         # Graphs are kept, interrupted and cancelled by their own frameworks' rules.
