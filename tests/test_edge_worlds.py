@@ -1,35 +1,50 @@
 """Edges of schemas: what a check plays of them first, and the ports that it tells."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+import sys
+from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 
-from compat.migration.check import check_all, code_of, corpus_of
-from compat.migration.judge import Terms
+from compat.migration.check import corpus_of
+from compat.migration.differences import TraceChannels, differences
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
+from compat.verdicts.relations import DEFAULT_RELATION, channels_of
+from refengine.testing import World, play_alone
 from refengine.testing.subject_worlds.edge_worlds import FAMILY
 from refengine.testing.subject_worlds.graph_worlds import BY_NAME
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*has been deprecated")
 
-def told(folder: Path, old: str, *news: str, families: Sequence[str]) -> list[int]:
-    """Return the exit code of each port, judged in worlds of these families alone."""
-    refs = []
-    for name, text in zip(("old", "new0", "new1"), (old, *news), strict=False):
-        (folder / f"{name}.py").write_text(text, "utf-8")
-        refs.append(parse_ref(f"{folder}/{name}.py"))
-    how = CheckOptions(examples=1)
-    codes = []
-    for ref in refs[1:]:
-        corpus = corpus_of([refs[0], ref], how)
-        kept = [each for each in corpus.worlds if each.family in families]
-        some = replace(corpus, worlds=tuple(kept))
-        sides = {"new": (ref, Terms())}
-        found = check_all(refs[0], sides, some, how, explain=False)["new"].verdict
-        codes.append(code_of(found))
-    return codes
+
+def told(folder: Path, old: str, new: str, family: str) -> list[str]:
+    """Return where two texts of files differ in the worlds of a family."""
+    paths = [folder / "old.py", folder / "new.py"]
+    for path, text in zip(paths, (old, new), strict=True):
+        path.write_text(text, "utf-8")
+    corpus = corpus_of([parse_ref(str(each)) for each in paths], CheckOptions())
+    sides = [subject_of(each) for each in paths]
+    channels: list[str] = []
+    for world in (e.scenario for e in corpus.worlds if e.family == family):
+        ours, theirs = (play_alone(world, each) for each in sides)
+        assert ours.refused is None
+        both = [TraceChannels(each.trace.to_jsonl()) for each in (ours, theirs)]
+        found = differences(*both, channels_of(DEFAULT_RELATION))
+        channels += [each.channel for each in found]
+    return channels
+
+
+def subject_of(path: Path) -> Callable[[World], object]:
+    """Return the subject of a file, whose module is known as a real one is."""
+    name = f"{path.parent.name}_{path.stem}"
+    spec = spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[name] = module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.subject
 
 
 CHECKS = """
@@ -113,11 +128,91 @@ def test_an_edge_that_moved_is_found_and_one_that_stayed_is_not(
 ) -> None:
     same, other = (CHECKS.format(more=more, field=f) for f in (field, moved))
 
-    codes = told(
-        tmp_path, same + STRUCT, other + HANDLER, same + HANDLER, families=[FAMILY]
-    )
+    old = same + STRUCT
 
-    assert codes == [1, 0]
+    assert told(tmp_path, old, other + HANDLER, FAMILY)
+    assert not told(tmp_path, old, same + HANDLER, FAMILY)
+
+
+AGENTS = """
+from typing import Any
+from pydantic import BaseModel, Field, ValidationError
+
+class Transfer(BaseModel):
+    v: int = Field(le={most})
+
+def is_refused(name, args):
+    try:
+        return name == "transfer" and not Transfer.model_validate(args)
+    except ValidationError:
+        return True
+"""
+FLOW = """
+from compat.dialects.flow import LlmAgent, Plugin, Runner
+from compat.dialects.playing.flow_world import as_flow
+
+def check(tool_context, tool, args):
+    return {{"error": "refused"}} if is_refused(tool.name, args) else None
+
+def subject(world):
+    flow = as_flow(world)
+    agent = LlmAgent(name="desk", model=flow.model, tools=[*flow.tools]{callback})
+    return {returned}
+"""
+CALLBACK = {
+    "callback": ", before_tool=check",
+    "returned": 'Runner(agent, profile="adk-py-2")',
+}
+PLUGIN = {
+    "callback": "",
+    "returned": 'agent, [Plugin(name="check", before_tool=check)]',
+}
+HOOKS = """
+from pydantic_ai import Agent
+from pydantic_ai.capabilities import Hooks
+from pydantic_ai.exceptions import SkipToolExecution
+
+def subject(world):
+    face, hooks = world.as_pydantic_ai(), Hooks()
+
+    @hooks.on.before_tool_execute
+    async def guard(ctx, *, call, tool_def, args):
+        if is_refused(call.tool_name, args):
+            raise SkipToolExecution("refused")
+        return args
+
+    return Agent(face.model, tools=face.tools, capabilities=[hooks])
+"""
+CAPABILITY = """
+from pydantic_ai import Agent
+from pydantic_ai.capabilities import AbstractCapability
+
+class Guard(AbstractCapability):
+    async def wrap_tool_execute(self, ctx, *, call, tool_def, args, handler):
+        refused = is_refused(call.tool_name, args)
+        return "refused" if refused else await handler(args)
+
+def subject(world):
+    face = world.as_pydantic_ai()
+    return Agent(face.model, tools=face.tools, capabilities=[Guard()])
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (FLOW.format(**CALLBACK), FLOW.format(**PLUGIN)),
+        (HOOKS, CAPABILITY),
+    ],
+    ids=["flow", "pydantic-ai"],
+)
+def test_edges_are_played_whatever_the_framework(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    same, other = AGENTS.format(most=9), AGENTS.format(most=10)
+
+    assert told(tmp_path, same + old, other + new, FAMILY)
+    assert not told(tmp_path, same + old, same + new, FAMILY)
 
 
 # Values by name, of graphs
@@ -262,4 +357,5 @@ PORTS = {
 def test_each_value_comes_by_its_own_door_and_at_its_edges(
     tmp_path: Path, old: str, wrong: str, right: str
 ) -> None:
-    assert told(tmp_path, old, wrong, right, families=[BY_NAME]) == [1, 0]
+    assert told(tmp_path, old, wrong, BY_NAME)
+    assert not told(tmp_path, old, right, BY_NAME)

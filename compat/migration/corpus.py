@@ -149,7 +149,8 @@ class Corpus:
     of ``slow`` ones take milliseconds, as those of other frameworks do, and each of
     ``costly`` ones starts a program. ``additions`` are channels and paths at which what
     only NEW has is not a difference. ``points`` are those in which the engines of both
-    sides differ, None where none is known.
+    sides differ, None where none is known. Names that ``moved`` come to NEW in its
+    context, and to OLD by the door that stands beside each.
     """
 
     worlds: tuple[MigrationWorld, ...]
@@ -161,6 +162,7 @@ class Corpus:
     costly: bool = False
     additions: tuple[tuple[str, str], ...] = ()
     points: PointWorlds | None = None
+    moved: tuple[tuple[str, str], ...] = ()
 
     def unusual(self, world: Scenario) -> str | None:
         """Return why no application of the two sides meets a world, of any kind."""
@@ -251,6 +253,7 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
         slow=slow,
         additions=more,
         points=points,
+        moved=() if graphs is None else graphs.moved,
     )
 
 

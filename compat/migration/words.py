@@ -76,6 +76,7 @@ OTHERS: Final = 40
 PRODUCT: Final = 5_000
 """A product stands for the length of a text, and longer ones are not made."""
 PRODUCTS: Final = 24
+SIDES: Final = 2
 NAME: Final = re.compile(r"[A-Za-z_][\w.-]*")
 NO_NAMES: Final = frozenset(("system", "user", "assistant", "tool", "__main__"))
 READERS: Final[Mapping[str, Callable[[str], SourceWords]]] = MappingProxyType(
@@ -217,7 +218,10 @@ def vocabulary(refs: Sequence[SubjectRef], how: CheckOptions) -> Vocabulary:
         return Vocabulary(words, adk_words(sources.values()))
     if any(map(is_graph_source, sources.values())):
         old = [text for name, text in sources.items() if name.startswith("0/")]
-        return Vocabulary(words, graph_words(sources.values(), old, schemas.values))
+        graphs = graph_words(sources.values(), old, schemas.values)
+        if len(refs) > SIDES:  # of several new sides some may declare a context
+            graphs = replace(graphs, moved=())
+        return Vocabulary(words, graphs)
     scripts = (each for name, text in sources.items() for each in _errors(name, text))
     errors = dict.fromkeys([*graph_words(sources.values()).errors, *scripts])
     old = [text for name, text in sources.items() if name.startswith("0/")]

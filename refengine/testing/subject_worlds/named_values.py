@@ -93,6 +93,7 @@ class NamedValues:
         self.doors: dict[str, set[str]] = {}
         self.needed: dict[str, bool] = {}
         self.required: set[str] = set()
+        self.declared: dict[str, str] = {}
         self.guarded: set[str] = set()
         self.elsewhere: set[str] = set()
         self.types: dict[str, str] = {}
@@ -147,6 +148,7 @@ class NamedValues:
     def _field(self, target: ast.expr, door: str, *, required: bool) -> None:
         if isinstance(target, ast.Name):
             known = target.id in self.doors
+            self.declared[target.id] = door
             self._name(target.id, door if not known else "", needed=required)
             if required:
                 self.required.add(target.id)
@@ -301,6 +303,7 @@ class GraphWords:
     ``adk`` says that it is agents of ADK, whose options are the state that a session
     begins with, and ``agents`` are their names. With ``limits`` runs are allowed few
     steps, each number of them: which suffices, another graph for the same code changes.
+    Names that ``moved`` come as NEW's context, by its schema, and by that door to OLD.
     """
 
     options: tuple[Option, ...] = ()
@@ -310,6 +313,7 @@ class GraphWords:
     agents: tuple[str, ...] = ()
     adk: bool = False
     limits: bool = False
+    moved: tuple[tuple[str, str], ...] = ()
 
 
 def is_graph_source(source: str) -> bool:
@@ -328,12 +332,22 @@ def graph_words(
     are those that a name has in states and contexts.
     """
     texts, before = list(sources), list(old)
-    read = python_sources(texts)
-    made = _options(_gathered(read), _gathered(python_sources(before)))
+    read, first = python_sources(texts), _gathered(python_sources(before))
+    made = _options(_gathered(read), first)
     options = tuple(_at_edges(each, schemas.get(each.name, ())) for each in made)[:MOST]
     counts = any(COUNTS.search(text) is not None for text in texts)
     replies = replies_of(before, texts)
-    return GraphWords(options, errors_of(read), counts, replies)
+    later = _gathered(python_sources(each for each in texts if each not in before))
+    moved = tuple(_moved(first, later))
+    return GraphWords(options, errors_of(read), counts, replies, moved=moved)
+
+
+def _moved(old: NamedValues, new: NamedValues) -> Iterator[tuple[str, str]]:
+    """Yield names that come in a context which NEW declares, and to OLD otherwise."""
+    for name, doors in old.doors.items():
+        by_context = new.declared.get(name) == CONTEXT and name not in old.declared
+        if by_context and not doors & new.doors[name]:
+            yield name, " and ".join(sorted(doors))
 
 
 @cache
