@@ -16,6 +16,7 @@ from langgraph.prebuilt import create_react_agent
 
 from refengine.testing import Trace, World, read_scenario
 from refengine.testing.graphs.calls import GivenTo
+from refengine.testing.scenario import RunSpec
 from refengine.testing.subject_worlds.named_values import doors_of, graph_words
 from refengine.testing.subjects import play_alone
 
@@ -79,37 +80,68 @@ class Graph:
 BY_CONTEXT = "x = runtime.context.who"
 BY_CONFIG = 'x = config["configurable"]["who"]'
 OLDER = "create_react_agent(config_schema=Named)"
+ANY = "any door"
+BOTH = (("configurable",), False)
+ME = {"who": "me"}
 
 
 @pytest.mark.parametrize(
-    ("schema", "source", "alone", "configurable", "context"),
+    ("schema", "source", "by", "configurable", "context"),
     [
-        (Named, BY_CONTEXT, (), {}, {"who": "me"}),
-        (Named, BY_CONFIG, (), {}, {"who": "me"}),  # the wrong door finds nothing
-        (Named, f"{BY_CONFIG}\n{OLDER}", (), {"who": "me"}, {"who": "me"}),
-        (Named, f"{BY_CONFIG}\n{BY_CONTEXT}", (), {"who": "me"}, {"who": "me"}),
-        (None, BY_CONFIG, (), {"who": "me"}, {"who": "me"}),
-        (None, BY_CONFIG, ("who",), {}, {"who": "me"}),  # OLD's caller gives a context
+        (Named, BY_CONTEXT, ANY, {}, ME),
+        (Named, BY_CONFIG, ANY, {}, ME),  # the wrong door finds nothing
+        (Named, f"{BY_CONFIG}\n{OLDER}", ANY, ME, ME),
+        (Named, f"{BY_CONFIG}\n{BY_CONTEXT}", ANY, ME, ME),
+        (None, BY_CONFIG, ANY, ME, ME),
+        (None, BY_CONFIG, "context", {}, ME),  # OLD's caller gives a context
+        (None, BY_CONTEXT, "configurable", ME, {}),  # no schema says that it moved
+        (Named, BY_CONTEXT, "configurable", {}, ME),  # here one does
+        (Named, f"{BY_CONFIG}\n{BY_CONTEXT}", "configurable", ME, {}),
+        (None, BY_CONFIG, "state", {}, {}),
     ],
 )
 def test_value_is_given_through_the_door_that_is_declared(
-    schema: Any, source: str, alone: Any, configurable: Any, context: Any
+    schema: Any, source: str, by: str, configurable: Any, context: Any
 ) -> None:
     given = GivenTo(Graph(schema), doors_of((source,)))
+    given_by = {"options": ME} if by == ANY else {"doors": {by: ME}}
+    run = RunSpec.model_validate(given_by)
 
-    assert given.configurable({"who": "me"}, alone) == configurable
-    assert dict(given.context({"who": "me"})) == context
+    assert given.configurable(run) == configurable
+    assert dict(given.context(run)) == context
+
+
+def test_a_subject_says_by_which_door_its_caller_gives_a_value() -> None:
+    run = RunSpec.model_validate({"options": {"a": 1}, "doors": {"state": ME}})
+    given = GivenTo(Graph(None), {}, {"who": "context", "a": "configurable"})
+
+    assert given.configurable(run) == {"a": 1}
+    assert dict(given.context(run)) == ME
+    assert GivenTo(Graph(None), {}, {"who": "metadata"}).metadata(run) == ME
+
+
+def test_a_door_that_there_is_not_is_refused() -> None:
+    def build(world: World) -> object:
+        face: Any = world.as_langchain()
+        return face.takes(who="config")
+
+    with pytest.raises(ValueError, match=r"takes\(who='config'\): there are config"):
+        played(build)
 
 
 def test_fields_that_a_class_needs_are_there_and_those_of_a_mapping_are_not() -> None:
-    assert GivenTo(Graph(Named), {}).context({}) == {}
-    assert GivenTo(Graph(Checked), {}).context({}) == {"who": "a", "size": "a"}
+    nothing = RunSpec()
+
+    assert GivenTo(Graph(Named), {}).context(nothing) == {}
+    assert GivenTo(Graph(Checked), {}).context(nothing) == {"who": "a", "size": "a"}
 
 
 def test_what_is_looked_for_in_metadata_is_given_there() -> None:
     doors = doors_of(('x = config["metadata"].get("tier")',))
 
-    assert GivenTo(Graph(None), doors).metadata({"tier": 1, "who": 2}) == {"tier": 1}
+    run = RunSpec(options={"tier": 1, "who": 2})
+
+    assert GivenTo(Graph(None), doors).metadata(run) == {"tier": 1}
 
 
 @pytest.mark.parametrize(
@@ -152,11 +184,29 @@ def test_field_with_a_value_of_its_own_may_be_left_out() -> None:
     assert needed == {"who": True, "size": False}
 
 
-def test_callers_of_a_context_are_told_by_the_older_side() -> None:
-    (option,) = graph_words([BY_CONTEXT, BY_CONFIG], [BY_CONTEXT]).options
+OF_STATE = 'x = state.get("who")\nclass S:\n    who: str\n'
 
-    assert option.of_context
-    assert not graph_words([BY_CONTEXT, BY_CONFIG], [BY_CONFIG]).options[0].of_context
+
+@pytest.mark.parametrize(
+    ("old", "doors", "needed"),
+    [
+        (BY_CONTEXT, ("context",), True),
+        (BY_CONFIG, ("configurable",), True),
+        ('x = config["configurable"].get("who")', ("configurable",), False),
+        (f"{OF_STATE}{BY_CONFIG}", ("configurable", "state"), True),
+        (f'{BY_CONFIG}\ny = other.get("who")', (), True),  # perhaps by another name
+        (f'{BY_CONFIG}\nif "who" in config["configurable"]: pass', *BOTH),
+        (f"try:\n    {BY_CONFIG}\nexcept KeyError:\n    pass", *BOTH),
+        (f"try:\n    {BY_CONFIG}\nexcept OSError:\n    pass", ("configurable",), True),
+        ("pass", (), True),  # as NEW asks for it
+    ],
+)
+def test_what_a_caller_gives_and_how_is_told_by_the_older_side(
+    old: str, doors: Any, needed: bool
+) -> None:
+    (option,) = graph_words([old, BY_CONTEXT], [old]).options
+
+    assert (option.doors, option.needed) == (doors, needed)
 
 
 def limited(world: World) -> Any:

@@ -29,6 +29,7 @@ from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.adk_worlds import adk_given, adk_worlds, fits_adk
 from refengine.testing.subject_worlds.declared import FAMILY as DECLARED
 from refengine.testing.subject_worlds.declared import DeclaredTool, with_schemas
+from refengine.testing.subject_worlds.edge_worlds import edge_worlds
 from refengine.testing.subject_worlds.fits import WorldFit
 from refengine.testing.subject_worlds.graph_inputs import alike, nested
 from refengine.testing.subject_worlds.graph_worlds import graph_given, graph_worlds
@@ -148,7 +149,8 @@ class Corpus:
     of ``slow`` ones take milliseconds, as those of other frameworks do, and each of
     ``costly`` ones starts a program. ``additions`` are channels and paths at which what
     only NEW has is not a difference. ``points`` are those in which the engines of both
-    sides differ, None where none is known.
+    sides differ, None where none is known. Names that ``moved`` come to NEW in its
+    context, and to OLD by the door that stands beside each.
     """
 
     worlds: tuple[MigrationWorld, ...]
@@ -160,6 +162,7 @@ class Corpus:
     costly: bool = False
     additions: tuple[tuple[str, str], ...] = ()
     points: PointWorlds | None = None
+    moved: tuple[tuple[str, str], ...] = ()
 
     def unusual(self, world: Scenario) -> str | None:
         """Return why no application of the two sides meets a world, of any kind."""
@@ -209,7 +212,9 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
     """
     if examples < 1:
         raise NoExamplesError(examples)
-    fixed, made = fixed_worlds(words), worlds(words, examples, seed)
+    fixed: Iterator[tuple[str, object]]
+    fixed = chain(edge_worlds(words), fixed_worlds(words))
+    made = worlds(words, examples, seed)
     given: Iterable[tuple[str, Data]] = own.worlds
     if graphs is not None:
         # Graphs are kept, interrupted and cancelled by their own frameworks' rules.
@@ -248,6 +253,7 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
         slow=slow,
         additions=more,
         points=points,
+        moved=() if graphs is None else graphs.moved,
     )
 
 

@@ -317,6 +317,7 @@ class MigrationJudge(Generic[P]):
             ordinary=len(compared.those(unusual=False)),
             apart=len(compared.those(unusual=True)),
             unbuilt=_only_old_is_built(compared.inside),
+            moved=self.corpus.moved,
         )
 
     def _lacking(

@@ -23,6 +23,7 @@ from refengine.testing.notation import parse_message, show_message
 from refengine.testing.own_failures import OwnFailure
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import ScenarioError, read_scenario
+from refengine.testing.subject_worlds.kit import given_by_name
 
 Data: TypeAlias = "dict[str, Any]"
 Mend: TypeAlias = Callable[[Data, int], Data]
@@ -56,9 +57,10 @@ class WorldMender:
         self._play = play
         self._known: dict[str, list[Json]] = {}
         for run in (run for world in corpus for run in world.runs):
-            for name, value in run.options.items():
-                if value not in (known := self._known.setdefault(name, [])):
-                    known.append(value)
+            for given in (run.options, *run.doors.values()):
+                for name, value in given.items():
+                    if value not in (known := self._known.setdefault(name, [])):
+                        known.append(value)
 
     def mended(self, broken: Sequence[BrokenWorld]) -> dict[int, Scenario]:
         """Return the worlds in which nothing breaks any more, by place."""
@@ -181,10 +183,9 @@ def _typed(
         some = [each for each in known.get(name, ()) if type(each) is kind]
         return some[at % len(some)] if some and type(value) is not kind else value
 
-    runs = [
-        {**run, "options": {k: other(k, v) for k, v in run.get("options", {}).items()}}
-        for run in data.get("runs", ())
-    ]
+    runs = json.loads(json.dumps(data.get("runs", [])))
+    for given in (each for run in runs for each in given_by_name(run)):
+        given.update({k: other(k, v) for k, v in given.items()})
     return {**data, "runs": runs}
 
 

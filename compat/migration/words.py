@@ -35,6 +35,11 @@ from refengine.testing.subject_worlds.code_tokens import (
     script_errors,
     script_words,
 )
+from refengine.testing.subject_worlds.declared_schemas import (
+    DeclaredSchemas,
+    declared_schemas,
+)
+from refengine.testing.subject_worlds.edge_worlds import edge_answers, edge_calls
 from refengine.testing.subject_worlds.fits import WorldFit, fit_of
 from refengine.testing.subject_worlds.named_values import (
     MOST,
@@ -44,7 +49,12 @@ from refengine.testing.subject_worlds.named_values import (
     is_adk_source,
     is_graph_source,
 )
-from refengine.testing.subject_worlds.source import SourceWords, found_in, python_source
+from refengine.testing.subject_worlds.source import (
+    SourceWords,
+    found_in,
+    python_source,
+    python_sources,
+)
 from refengine.testing.subject_worlds.words import Pattern, Words
 
 __all__ = [
@@ -66,6 +76,7 @@ OTHERS: Final = 40
 PRODUCT: Final = 5_000
 """A product stands for the length of a text, and longer ones are not made."""
 PRODUCTS: Final = 24
+SIDES: Final = 2
 NAME: Final = re.compile(r"[A-Za-z_][\w.-]*")
 NO_NAMES: Final = frozenset(("system", "user", "assistant", "tool", "__main__"))
 READERS: Final[Mapping[str, Callable[[str], SourceWords]]] = MappingProxyType(
@@ -197,7 +208,8 @@ class Vocabulary:
 def vocabulary(refs: Sequence[SubjectRef], how: CheckOptions) -> Vocabulary:
     """Return the words of these subjects, those that only one of them has first."""
     sources = all_sources(refs)
-    words = harvest(sources)
+    schemas = _schemas(sources)
+    words = _with_edges(harvest(sources), schemas)
     if how.wire is not None:
         words = how.wire.words(words)
     if any(map(is_adk_go, sources.values())):
@@ -206,12 +218,37 @@ def vocabulary(refs: Sequence[SubjectRef], how: CheckOptions) -> Vocabulary:
         return Vocabulary(words, adk_words(sources.values()))
     if any(map(is_graph_source, sources.values())):
         old = [text for name, text in sources.items() if name.startswith("0/")]
-        return Vocabulary(words, graph_words(sources.values(), old))
+        graphs = graph_words(sources.values(), old, schemas.values)
+        if len(refs) > SIDES:  # of several new sides some may declare a context
+            graphs = replace(graphs, moved=())
+        return Vocabulary(words, graphs)
     scripts = (each for name, text in sources.items() for each in _errors(name, text))
     errors = dict.fromkeys([*graph_words(sources.values()).errors, *scripts])
     old = [text for name, text in sources.items() if name.startswith("0/")]
     fit = fit_of(old, sources.values())
     return Vocabulary(replace(words, errors=tuple(errors)[:MOST]), fit=fit)
+
+
+def _schemas(sources: Mapping[str, str]) -> DeclaredSchemas:
+    """Return what the sources declare; one name may stand for two, one on each side."""
+    found = DeclaredSchemas()
+    for is_old in (True, False):
+        texts = [t for name, t in sources.items() if name.startswith("0/") is is_old]
+        found = found.joined(declared_schemas(python_sources(texts)))
+    return found
+
+
+def _with_edges(words: Words, schemas: DeclaredSchemas) -> Words:
+    answers = tuple(edge_answers(schemas))
+    return replace(
+        words,
+        edge_calls=tuple(edge_calls(schemas, words.some_names)),
+        edge_answers=answers,
+        own_tools=(
+            *schemas.tools,
+            *dict.fromkeys(n for each, _ in answers for n in each),
+        ),
+    )
 
 
 def _errors(name: str, text: str) -> Iterator[str]:

@@ -74,7 +74,7 @@ RUN: Final[Mapping[str, str]] = MappingProxyType(
         "streaming": "stream",
         "continues": "later_turn",
         "options": "options",
-        "context": "context",
+        "doors": "given_as",
         "steps": "steps",
         "denies": "person_denies",
         "agent": "agent",

@@ -335,6 +335,9 @@ def _basis(verdict: Migration, *, verbose: bool) -> Iterator[Text]:
         yield _indented(f"a search of {counted(plays, 'play')} added {joined} of them")
     yield from map(_indented, _domain(verdict))
     yield from map(_indented, _groups(verdict))
+    for name, door in verdict.moved:
+        had = f"NEW declares {name!r} in its context, OLD had it by its {door}"
+        yield _indented(f"{had}: your application has to give it there")
     if verdict.points is not None:
         yield from map(_indented, _points(verdict.points))
     for side in SIDES:

@@ -187,6 +187,7 @@ class ReportedVerdict(ReportPart):
     volatile_by_door: dict[str, Any]
     search: ReportedSearch | None
     sharpness: ReportedSharpness | None
+    moved: list[tuple[str, str]]
     points: ReportedPoints | None
     point: str | None
     fault: dict[str, str] | None
@@ -265,6 +266,7 @@ def to_json(verdict: Migration) -> Json:
         volatile_by_door=VOLATILE if verdict.of_graphs else {},
         search=verdict.searched and _told(ReportedSearch, verdict.searched),
         sharpness=_sharpness(verdict.sharpness),
+        moved=[list(each) for each in verdict.moved],
         points=_points(verdict.points),
         point=verdict.point and verdict.point.id,
         fault=verdict.fault and _named(verdict.fault, "side", "kind"),

@@ -115,8 +115,7 @@ def _run(run: RunSpec) -> str:
     if run.replies:
         said = ", then ".join(each.kind for each in run.replies)
         parts.append(f"a person who is asked says {said}")
-    if run.context:
-        parts.append(f"as context alone {', '.join(run.context)}")
+    parts += [f"as {door} alone {given}" for door, given in run.doors.items()]
     if run.cancel is not None:
         parts.append(f"cancelled at {run.cancel.when} {run.cancel.nth}")
     return ", ".join(parts)

@@ -253,7 +253,8 @@ class Migration:
     NEW is ``unbuilt`` where only OLD can be built, and that in every world.
     ``points`` are those in which the engines differ, None where none is known, and
     ``point`` is that which the divergence was seen at. ``failures`` are what broke by
-    itself in a side's own code, with how many sessions.
+    itself in a side's own code, with how many sessions. Names that ``moved`` come to
+    NEW in the context that it declares, and to OLD by the door beside each.
     """
 
     required: str
@@ -284,6 +285,7 @@ class Migration:
         default_factory=dict[str, tuple[str, str]]
     )
     unbuilt: bool = False
+    moved: Sequence[tuple[str, str]] = ()
     points: PointsVerdict | None = None
     point: PointVerdict | None = None
     failures: Mapping[Side, Mapping[str, int]] = field(

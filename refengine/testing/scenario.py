@@ -347,16 +347,20 @@ class ReplySpec(Spec):
     value: JsonValue = True
 
 
+ValueDoor: TypeAlias = Literal["configurable", "context", "metadata", "state"]
+"""How a caller of a graph gives it a value by name; its state is its input."""
+
+
 class RunSpec(Spec):
     """One run of an agent.
 
     One that ``continues`` is a turn: it starts from the messages of the agent's last
     run, without the one that the engine itself put first, and then its own input.
-    ``options`` reach the model and the tools; a graph's caller gives those named in
-    ``context`` as its context alone, and lets it run for ``steps``. ``denies`` are ids
-    of tool calls that a person who is asked for approval denies; all others are
-    approved. ``replies`` answer what a graph waits for in turn, and the first again
-    after the last.
+    ``options`` reach the model and the tools, and a graph by each way in that it has
+    for them; ``doors`` are what its caller gives by one of these alone. It lets the
+    graph run for ``steps``. ``denies`` are ids of tool calls that a person who is asked
+    for approval denies; all others are approved. ``replies`` answer what a graph waits
+    for in turn, and the first again after the last.
 
     ``checkpoint`` is the key under which the run is kept. With ``resume`` the run of
     that key goes on instead: it has no input, and is streamed if that one was. What
@@ -370,7 +374,7 @@ class RunSpec(Spec):
     input: tuple[MessageText, ...] = ()
     continues: bool = False
     options: dict[str, JsonValue] = Field(default_factory=dict)
-    context: tuple[str, ...] = ()
+    doors: dict[ValueDoor, dict[str, JsonValue]] = Field(default_factory=dict)
     steps: PositiveInt | None = None
     replies: tuple[ReplySpec, ...] = ()
     denies: tuple[str, ...] = ()

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.tools import BaseTool
 
+    from refengine.testing.scenario import ValueDoor
+
 
 class LangChainWorld(Protocol):
     """A world as LangChain and LangGraph see it; ``bridge.LangChainBridge`` is one.
@@ -42,4 +44,8 @@ class LangChainWorld(Protocol):
 
     def answer_interrupts(self, answer: Callable[[Any], object]) -> None:
         """Say what resumes an interrupted graph: ``answer`` is given its value."""
+        ...
+
+    def takes(self, **doors: ValueDoor) -> None:
+        """Say by which door your application gives values, if not by OLD's."""
         ...

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast, get_args
 
 from langchain_core.language_models import BaseChatModel
 
@@ -22,7 +22,7 @@ from refengine.testing.graphs.wire import Line
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.person import APPROVAL, RepliesInTurn
 from refengine.testing.recorder import snapshot
-from refengine.testing.scenario import ReplySpec
+from refengine.testing.scenario import ReplySpec, ValueDoor
 from refengine.testing.subject_worlds.answers import ARGS
 from refengine.testing.tool_runs import calling, written
 from refengine.testing.trace import to_json
@@ -42,6 +42,17 @@ DECISIONS: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
+DOORS: Final[tuple[ValueDoor, ...]] = get_args(ValueDoor)
+
+
+class NoDoorError(ValueError):
+    """A subject says that a value comes by a door that graphs do not have."""
+
+    def __init__(self, name: str, door: object) -> None:
+        self.name, self.door = name, door
+        super().__init__(f"takes({name}={door!r}): there are {', '.join(DOORS)}")
+
+
 class LangChainBridge:
     """A world as LangChain and LangGraph see it.
 
@@ -54,6 +65,8 @@ class LangChainBridge:
         self._world = world
         self._answer: Answer | None = None
         self._person = GraphPerson(world)
+        self.moved: Mapping[str, ValueDoor] = {}
+        """By which door a caller gives values that OLD's gives by another one."""
         self._line = None if world.wire is None else Line.to(world, world.wire)
         self.model = self.model_named(MODEL)
         self.tools = list(tools)
@@ -94,6 +107,17 @@ class LangChainBridge:
         scenario says. ``answer`` asks ``approves`` about each call.
         """
         self._answer = answer
+
+    def takes(self, **doors: ValueDoor) -> None:
+        """Say by which door your application gives values, if not by OLD's.
+
+        ``takes(tenant="context")``: what OLD read as ``configurable``, say, comes in
+        the runtime's context. Raises NoDoorError.
+        """
+        for name, door in doors.items():
+            if door not in DOORS:
+                raise NoDoorError(name, door)
+        self.moved = {**self.moved, **doors}
 
     def resumed_with(self, value: object, call: Call | None = None) -> object:
         """Return what resumes an interrupt, of the node of that call if it is one's."""

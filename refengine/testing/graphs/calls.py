@@ -4,9 +4,12 @@ A hook that is only async fails in ``invoke``, and one that is only plain may fa
 ``ainvoke``. That is how a graph is called, not what it does, so a session is played
 again the other way (verdicts, channel k).
 
-``RunSpec.options`` are values that a caller has by name, such as who is asking. A graph
-gets them by the door that it looks through: ``config["configurable"]``, the runtime's
-context, metadata, and its input as far as its state names them.
+A caller gives values by name, such as who is asking: as ``config["configurable"]``, as
+the runtime's context, as metadata, or in the input as far as the state names them. Each
+is a door of its own, and ``RunSpec.doors`` says what comes by which, as OLD's caller
+gives it; ``RunSpec.options`` come by every one that the graph has for them. A graph
+whose ``context_schema`` names a value says by this that its caller gives it there; a
+subject may say the same of any door by ``world.as_langchain().takes``.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -24,10 +27,13 @@ from langchain_core.messages import BaseMessage
 
 from refengine.messages import Json
 from refengine.testing.json_values import is_mapping
+from refengine.testing.points import is_foreign, steps_of
+from refengine.testing.scenario import RunSpec, ValueDoor
 from refengine.testing.subject_worlds.named_values import (
     CONFIGURABLE,
     CONTEXT,
     METADATA,
+    STATE,
 )
 from refengine.testing.subjects import Way
 
@@ -65,6 +71,9 @@ Doors: TypeAlias = "Mapping[str, frozenset[str]]"
 """Through which doors a subject's source looks for each name."""
 
 
+NOT_MOVED: Final[Mapping[str, ValueDoor]] = MappingProxyType({})
+
+
 class Given(dict[str, Any]):
     """Named values; also none of them are something, or a graph is given no context."""
 
@@ -73,17 +82,21 @@ class Given(dict[str, Any]):
 
 
 class GivenTo:
-    """What one graph is given; its schemas are read once, if a run has options.
+    """What one graph is given; its schemas are read once, if a run has values."""
 
-    A caller gives a value through one door, that which the subject reads it by: as
-    ``configurable``, or as a context where the graph declares one that has it. What
-    looks for it elsewhere finds nothing, as it would with that caller.
-    """
+    def __init__(
+        self,
+        graph: Any,  # noqa: ANN401  # a graph of any framework
+        doors: Doors,
+        moved: Mapping[str, ValueDoor] = NOT_MOVED,
+    ) -> None:
+        """Give values to ``graph``, whose source looks for them through ``doors``.
 
-    def __init__(self, graph: Any, doors: Doors) -> None:  # noqa: ANN401  # a graph of any framework
-        """Give values to ``graph``, whose source looks for them through ``doors``."""
+        Those that ``moved`` names its caller gives by that door, whatever OLD's does.
+        """
         self._graph = graph
         self._doors = doors
+        self._moved = moved
 
     @cached_property
     def _context(self) -> Mapping[str, Any]:
@@ -106,22 +119,58 @@ class GivenTo:
         return getattr(self._graph, "context_schema", None) is not None
 
     def input(
-        self, messages: Sequence[BaseMessage], options: Mapping[str, Any]
+        self, messages: Sequence[BaseMessage], left: Mapping[str, Any], run: RunSpec
     ) -> dict[str, Any]:
-        """Return the input of a run."""
-        known = self._input if options else frozenset[str]()
-        more = {key: value for key, value in options.items() if key in known}
+        """Return the input of a run; ``left`` are values that an earlier one left."""
+        values = {**left, **self._by(STATE, run)}
+        known = self._input if values else frozenset[str]()
+        more = {key: value for key, value in values.items() if key in known}
         return {**more, MESSAGES: list(messages)}
 
-    def configurable(
-        self, options: Mapping[str, Any], alone: Collection[str]
-    ) -> dict[str, Any]:
-        """Return what is given as configurable; names that are ``alone`` never are."""
-        return {
-            key: value
-            for key, value in options.items()
-            if key not in alone and not self._by_context_alone(key)
-        }
+    def configurable(self, run: RunSpec) -> dict[str, Any]:
+        """Return what is given as configurable."""
+        return self._by(CONFIGURABLE, run)
+
+    def context(self, run: RunSpec) -> dict[str, Any]:
+        """Return the context of a run; all of it where no schema names its fields."""
+        values = self._by(CONTEXT, run)
+        if not self._declares:
+            return Given(values)
+        fields = self._context.get("properties")
+        if fields is None:
+            return values
+        found = {key: value for key, value in values.items() if key in fields}
+        if getattr(self._graph.context_schema, "__total__", None) is not None:
+            return found
+        for key in self._context.get("required", ()):
+            found.setdefault(key, _value(fields.get(key, {})))
+        return found
+
+    def metadata(self, run: RunSpec) -> dict[str, Any]:
+        """Return what is given as metadata: what the source looks for there."""
+        return self._by(METADATA, run)
+
+    def _by(self, door: str, run: RunSpec) -> dict[str, Any]:
+        """Return the values that come by one door of this graph's."""
+        found = {k: v for k, v in run.options.items() if self._may_come(k, door)}
+        own = sorted(run.doors.items(), key=lambda each: each[0] == door)  # goes last
+        for given, values in own:
+            found |= {k: v for k, v in values.items() if self._door(k, given) == door}
+        return found
+
+    def _door(self, name: str, given: str) -> str:
+        """Return by which door this graph's caller gives what OLD's gives by that."""
+        return self._moved.get(name) or (
+            CONTEXT if self._by_context_alone(name) else given
+        )
+
+    def _may_come(self, name: str, door: str) -> bool:
+        """Tell whether a value that nobody says the door of comes by this one."""
+        if name in self._moved:
+            return self._moved[name] == door
+        if door == METADATA:
+            return METADATA in self._doors.get(name, ())
+        return door != CONFIGURABLE or not self._by_context_alone(name)
 
     def _by_context_alone(self, name: str) -> bool:
         """Tell whether a caller of this graph gives the value as its context only."""
@@ -130,28 +179,6 @@ class GivenTo:
             return False
         fields: Mapping[str, Any] = self._context.get("properties") or {}
         return self._declares and name in fields
-
-    def context(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the context of a run; all options where no schema names its fields."""
-        if not self._declares:
-            return Given(options)
-        fields = self._context.get("properties")
-        if fields is None:
-            return dict(options)
-        found = {key: value for key, value in options.items() if key in fields}
-        if getattr(self._graph.context_schema, "__total__", None) is not None:
-            return found
-        for key in self._context.get("required", ()):
-            found.setdefault(key, _value(fields.get(key, {})))
-        return found
-
-    def metadata(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is given as metadata: what the source looks for there."""
-        return {
-            key: value
-            for key, value in options.items()
-            if METADATA in self._doors.get(key, ())
-        }
 
 
 def _declared_by(state: object) -> frozenset[str]:
@@ -174,6 +201,26 @@ def _schema(graph: Any, method: str) -> Mapping[str, Any]:  # noqa: ANN401  # a 
     except Exception:  # noqa: BLE001  # types without a schema are the subject's right
         return {}
     return found if is_mapping(found) else {}
+
+
+def is_of_own_schema(error: BaseException, graph: Any) -> bool:  # noqa: ANN401  # a graph of any framework
+    """Tell whether a state or a context was refused by a class of the subject's own.
+
+    What such a class takes is what its author says, and no rule of a framework's.
+    """
+    builder = getattr(graph, "builder", None)
+    names = ("state_schema", "input_schema", "context_schema")
+    known = [getattr(of, each, None) for of in (graph, builder) for each in names]
+    last = [*steps_of(error.__traceback__)][-1:]
+    # Of pydantic's ``__init__``, which makes an object of what it is given.
+    kinds: list[type] = [type(at.tb_frame.f_locals.get("self")) for at in last]
+    return any(each in known and _is_own(each) for each in kinds)
+
+
+def _is_own(kind: type) -> bool:
+    """Tell whether a class is defined in a file that is not an installed one."""
+    file: object = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return isinstance(file, str) and not is_foreign(file)
 
 
 def sources_of(subject: Callable[..., object]) -> tuple[str, ...]:

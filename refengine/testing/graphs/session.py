@@ -25,6 +25,7 @@ from refengine.testing.graphs.calls import (
     Doors,
     GivenTo,
     cannot_run,
+    is_of_own_schema,
     sources_of,
 )
 from refengine.testing.graphs.messages import as_langchain, said
@@ -93,7 +94,7 @@ class GraphSession:
         self._lost = lost
         self._watch = GraphWatch(world)
         self._watch.expect(graph)
-        self._given = GivenTo(graph, doors)
+        self._given = GivenTo(graph, doors, bridge_of(world).moved)
         self._left: Sequence[BaseMessage] = ()
         self._values: Mapping[str, Any] = {}
         self._thread = 0
@@ -178,11 +179,9 @@ class GraphSession:
         continued = {"continues": True} if spec.continues else {}
         world.recorder.add("run_start", {"messages": said(given), **continued})
         ask = GraphCall(
-            self._given.input(
-                given, {**(self._values if hands_on else {}), **spec.options}
-            ),
+            self._given.input(given, self._values if hands_on else {}, spec),
             self._config(spec),
-            self._given.context(spec.options),
+            self._given.context(spec),
             spec.streaming,
         )
         self._watch.begin_run()
@@ -195,13 +194,13 @@ class GraphSession:
     def _config(self, spec: RunSpec) -> Mapping[str, Any]:
         config: dict[str, Any] = {
             "configurable": {
-                **self._given.configurable(spec.options, spec.context),
+                **self._given.configurable(spec),
                 "thread_id": f"thread-{self._thread}",
             },
             "callbacks": [self._watch],
             "recursion_limit": self._steps(spec),
         }
-        metadata = self._given.metadata(spec.options)
+        metadata = self._given.metadata(spec)
         if metadata:
             config["metadata"] = metadata
         if self._way == "sync" and not spec.streaming:
@@ -310,7 +309,8 @@ class GraphSession:
             raise WrongWayError(self._way, error) from error
         of_a_call = bool(self._failed_calls(error))
         error = self._first_of(error)
-        self.refused = self.refused or refusal(error, ANSWERED)
+        if not is_of_own_schema(error, self._graph):
+            self.refused = self.refused or refusal(error, ANSWERED)
         if not self._keeps_threads:
             turn.failed(error, None)
             return

@@ -98,7 +98,7 @@ def adk_fitted(world: object, most: int | None = RUNS, *, own_ids: bool = True) 
             del agent["tools"]
     runs: Sequence[Data] = made.get("runs") or ()
     for at, run in enumerate(runs):
-        run.pop("context", None)
+        run.pop("doors", None)
         if at == 0:
             run.pop("continues", None)
         run["input"] = _said(run.get("input", ()))

@@ -13,14 +13,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from refengine.messages import Message, ToolCall
-from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import parse_message, write_message
 from refengine.testing.own_tools import filled
 from refengine.testing.subject_worlds.kit import Data, fit, json_text
+from refengine.testing.subject_worlds.schema_edges import (
+    fields_of,
+    fits,
+    object_edges,
+    typical,
+)
 from refengine.testing.subject_worlds.words import Words
 
 FAMILY: Final = "declared tools"
-SETS: Final = 10
+SETS: Final = 20
 """With so many sets of arguments is a tool called at most."""
 RUNS: Final = 8
 UNFIT: Final = 5
@@ -41,58 +47,15 @@ class DeclaredTool:
         made: dict[str, Any] = {"name": self.name, "parameters": dict(self.parameters)}
         return made | ({"description": self.description} if self.description else {})
 
-    @property
-    def fields(self) -> Mapping[str, Any]:
-        """The schemas of its arguments, by name."""
-        found = self.parameters.get("properties")
-        return found if is_mapping(found) else {}
-
-    @property
-    def required(self) -> tuple[str, ...]:
-        """The names of the arguments that have to be there."""
-        found = self.parameters.get("required")
-        return tuple(map(str, found)) if is_list(found) else ()
-
     def takes(self, arguments: object) -> bool:
-        """Tell whether arguments fit, as far as names, types and choices go."""
-        if not is_mapping(arguments):
-            return False
-        closed = self.parameters.get("additionalProperties") is False
-        if closed and not arguments.keys() <= self.fields.keys():
-            return False
-        return all(name in arguments for name in self.required) and all(
-            _fits(value, self.fields.get(name, {})) for name, value in arguments.items()
-        )
-
-
-_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list, tuple),
-    "object": (dict,),
-    "null": (type(None),),
-}
-
-
-def _fits(value: object, schema: object) -> bool:
-    if not is_mapping(schema):
-        return True
-    if is_list(schema.get("enum")):
-        return value in schema["enum"]
-    kinds = schema.get("type")
-    known = [*map(str, kinds)] if is_list(kinds) else [str(kinds)]
-    if not all(each in _TYPES for each in known):
-        return True  # a choice, a reference: not ours to decide
-    found = {each for kind in known for each in _TYPES[kind]}
-    return type(value) in found
+        """Tell whether arguments fit, as far as the words of the schema go."""
+        return fits(arguments, {"type": "object", **self.parameters})
 
 
 def argument_sets(tool: DeclaredTool, texts: Sequence[str]) -> Iterator[Data]:
     """Yield sets of arguments, at most ``SETS``: those that fit, then others."""
     found: dict[str, Data] = {}
-    for each in (*_fitting(tool, texts), *_unfit(tool, texts)):
+    for each in _sets(tool, texts):
         found.setdefault(json.dumps(each), each)
     fits = [each for each in found.values() if tool.takes(each)]
     others = [each for each in found.values() if not tool.takes(each)]
@@ -100,46 +63,24 @@ def argument_sets(tool: DeclaredTool, texts: Sequence[str]) -> Iterator[Data]:
     yield from others[: SETS // 2]
 
 
-def _fitting(tool: DeclaredTool, texts: Sequence[str]) -> Iterator[Data]:
+def _sets(tool: DeclaredTool, texts: Sequence[str]) -> Iterator[Data]:
     every = _filled(tool, texts[0])
-    yield every
-    yield dict(reversed(every.items()))
+    yield from (every, dict(reversed(every.items())))
     yield _filled(tool, texts[0], optional=False)
-    for name, schema in tool.fields.items():
-        for choice in _choices(schema)[:3]:
-            yield {**every, name: choice}
-    for text in texts[1:]:
-        yield _filled(tool, text)
-
-
-def _choices(schema: object) -> list[Any]:
-    """Return values at the ends of what a field takes."""
-    if not is_mapping(schema):
-        return []
-    if is_list(schema.get("enum")):
-        return list(schema["enum"])
-    if schema.get("type") == "boolean":
-        return [False, True]
-    ends = (schema.get("minimum"), schema.get("maximum"))
-    return [each for each in ends if isinstance(each, (int, float))]
-
-
-def _unfit(tool: DeclaredTool, texts: Sequence[str]) -> Iterator[Data]:
-    every = _filled(tool, texts[0])
     yield {}
-    for name, schema in tool.fields.items():
-        yield {**every, name: _other(schema)}
-    for name in tool.required:
-        yield {key: value for key, value in every.items() if key != name}
-    yield {**every, "no_such_argument": 1}
+    yield from _at_edges(tool, every)
+    yield from (_filled(tool, text) for text in texts[1:])
 
 
-def _other(schema: object) -> object:
-    """Return a value that does not fit, in the way models get it wrong."""
-    if is_mapping(schema) and is_list(schema.get("enum")):
-        return "no such choice"
-    kind = schema.get("type") if is_mapping(schema) else None
-    return ["a"] if kind in {"string", "boolean", "object"} else "many"
+def _at_edges(tool: DeclaredTool, every: Data) -> Iterator[Data]:
+    """Yield arguments at the edges of the schema, the others as they were."""
+    fields = fields_of(tool.parameters)
+    base = {
+        name: value if fits(value, fields.get(name)) else typical(fields.get(name))
+        for name, value in every.items()
+    }
+    made = object_edges({"type": "object", **tool.parameters}, base)
+    yield from (each.value for each in sorted(made, key=lambda each: not each.sharp))
 
 
 def _filled(tool: DeclaredTool, text: str, *, optional: bool = True) -> Data:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, count, cycle, zip_longest
+from itertools import chain, count, cycle, repeat, zip_longest
 from typing import Any, Final
 
 from refengine.messages import Message, ToolCall
@@ -28,7 +28,7 @@ from refengine.testing.subject_worlds.kit import (
     fixed_world,
     json_text,
 )
-from refengine.testing.subject_worlds.named_values import GraphWords
+from refengine.testing.subject_worlds.named_values import GraphWords, Option, Value
 from refengine.testing.subject_worlds.turns import WordTurns
 from refengine.testing.subject_worlds.words import Dice, Words
 from refengine.testing.subject_worlds.worlds import (
@@ -42,13 +42,18 @@ SHARE: Final = 6
 KEPT: Final = (0, 3)
 """Of four turns with a number these: each place, in one mode."""
 TURNS: Final = 8
+BY_NAME: Final = "values by name"
+"""The family whose runs are given what they say, and nothing else."""
+EDGES: Final = 24
+VALUES: Final = 4
+"""So many values of an option come one by one, at its edges and others."""
 OWN_TOOLS: Final = 3
 OWN_VALUES: Final = 16
 RUNS: Final = 10
 """So many runs has a world at most."""
 DENIES: Final = 3
-OPTIONS: Final = 2
-"""One world in so many has calls that are denied, or options."""
+PLAIN: Final = 4
+"""One world in so many has calls that are denied, or no values but what is needed."""
 GONE: Final = ("handlers", "middlewares", "tool_call_middlewares")
 KEPT_OF_TOOLS: Final = (
     "name",
@@ -69,6 +74,7 @@ def graph_worlds(
     seen: set[str] = set()
     some = ((name, made) for name, made in worlds if name not in WORDS)
     every = chain(
+        _by_name(words, more),
         some,
         inputs(words, more),
         _own_tools(words),
@@ -85,7 +91,7 @@ def graph_worlds(
         # Not in turn: families yield pairs, and all of one kind would have one way.
         plain = Dice(f"{seed}/way/{at}").chance(2) or _is_race(made)
         way = "sync" if plain else "async"
-        yield family, _dressed(made, more, dice, way=way)
+        yield family, _dressed(made, more, dice, way=way, given=family != BY_NAME)
 
 
 def graph_given(
@@ -104,12 +110,63 @@ def graph_given(
             continue
         seen.add(key)
         dice = Dice(f"{seed}/given/{at}")
-        needed = _options(more, dice, all_of_them=False)
-        if needed:
-            for run in made["runs"]:
-                run["options"] = {**needed, **run.get("options", {})}
+        needed = values_given(more, dice, all_of_them=False)
+        for run in made["runs"]:
+            run.update(_joined(needed, run))
         way = made.pop("way", "sync" if at % 2 else "async")
         yield family, {**made, **({"way": way} if way != "async" else {})}
+
+
+def _by_name(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
+    """Yield worlds whose runs are given one value each, or nothing that they can miss.
+
+    Each option comes at each of its edges, by each door, and not at all; the others are
+    given only if they are needed.
+    """
+    given: list[tuple[Option, Value, Sequence[str]] | None] = [None]
+    for option in more.options:
+        ways = [*combinations(option.doors)] or [()]
+        values = [*option.edges[:EDGES], *option.values[:VALUES]]
+        given += [(option, each, ways[0]) for each in values]
+        given += [(option, option.values[0], each) for each in ways[1:]]
+    if not more.options:
+        return
+    call = ToolCall("v0", words.some_names[0], "{}")
+    script = [answer("", [call]), "assistant:done"]
+    tool = {"name": call.name, "result": "<args>"}
+    for start in range(0, len(given), TURNS):
+        some = given[start : start + TURNS]
+        runs = [{"input": ["user:go"], **_given_alone(more, each)} for each in some]
+        made = {"agent": {"tools": [tool]}, "model_script": script * len(runs)}
+        yield BY_NAME, {**made, "runs": runs}
+
+
+def _given_alone(
+    more: GraphWords, alone: tuple[Option, Value, Sequence[str]] | None
+) -> Data:
+    """Return what a run says of values: this one, and those that are needed."""
+    found: Data = {}
+    for each in more.options:
+        if each.needed and (alone is None or each != alone[0]):
+            put_in(found, each, each.values[0], each.doors[:1])
+    if alone is not None:
+        put_in(found, *alone)
+    return found
+
+
+def _joined(needed: Data, run: Data) -> Data:
+    """Return the values that a run has, and those that it needs and has not."""
+    has = {*run.get("options", {}), *chain(*run.get("doors", {}).values())}
+    given = {**needed.get("doors", {}), "": needed.get("options", {})}
+    more = {
+        door: {name: value for name, value in some.items() if name not in has}
+        for door, some in given.items()
+    }
+    options = {**more.pop(""), **run.get("options", {})}
+    doors = run.get("doors", {})
+    joined = {d: {**more.get(d, {}), **doors.get(d, {})} for d in {**more, **doors}}
+    joined = {door: some for door, some in joined.items() if some}
+    return {k: v for k, v in (("options", options), ("doors", joined)) if v}
 
 
 def _own_tools(words: Words) -> Iterator[tuple[str, Data]]:
@@ -304,16 +361,21 @@ def _answered(messages: Sequence[Message]) -> list[str]:
     return out
 
 
-def _dressed(made: Data, more: GraphWords, dice: Dice, way: str) -> Data:
-    """Return a world with its way, and in some worlds options and denied calls."""
+def _dressed(
+    made: Data, more: GraphWords, dice: Dice, way: str, *, given: bool
+) -> Data:
+    """Return a world with its way, and in some worlds denied calls.
+
+    Most are ``given`` values by name, if they have not their own already.
+    """
     script = made.get("model_script", ())
     calls = [call.id for entry in script for call in _calls(entry)]
     denied = calls[:: 1 + dice.below(2)] if dice.chance(DENIES) else []
-    given = dice.chance(OPTIONS)
+    most = not dice.chance(PLAIN)
     runs: list[Data] = []
     replies = _replies(more, dice)
     for run in made.get("runs", ()):
-        named = values_given(more, dice, all_of_them=given)
+        named = values_given(more, dice, all_of_them=most) if given else {}
         named |= {"denies": denied} if denied else {}
         runs.append({**run, **named, **({"replies": replies} if replies else {})})
     return {**made, "runs": runs, **({"way": way} if way != "async" else {})}
@@ -348,16 +410,18 @@ def _calls_any(entry: object) -> bool:
     return any(True for _ in _calls(entry))
 
 
-def _options(more: GraphWords, dice: Dice, *, all_of_them: bool) -> Data:
-    """Return values for the names that the subject looks for.
+def _options(
+    more: GraphWords, dice: Dice, *, all_of_them: bool
+) -> list[tuple[Option, Value]]:
+    """Return the values that the subject looks for, most of them.
 
     What it takes without asking is always there, as it is for real callers.
     """
-    return {
-        option.name: dice.pick(option.values)
+    return [
+        (option, dice.pick(option.values))
         for option in more.options
         if option.needed or (all_of_them and not dice.chance(4))
-    }
+    ]
 
 
 def _replies(more: GraphWords, dice: Dice) -> list[Data]:
@@ -374,7 +438,28 @@ def values_given(more: GraphWords, dice: Dice, *, all_of_them: bool) -> Data:
 
     Without ``all_of_them`` those alone that the subject takes without asking.
     """
-    options = _options(more, dice, all_of_them=all_of_them)
-    alone = [o.name for o in more.options if o.of_context and o.name in options]
-    made: Data = {"options": options} if options else {}
-    return {**made, "context": alone} if alone else made
+    found: Data = {}
+    for option, value in _options(more, dice, all_of_them=all_of_them):
+        ways = [*combinations(option.doors)]
+        put_in(found, option, value, dice.pick(ways) if ways else ())
+    return found
+
+
+def combinations(doors: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield each door alone, then all of them together, in both orders."""
+    yield from ((each,) for each in doors)
+    if len(doors) > 1:
+        yield from (tuple(doors), tuple(reversed(doors)))
+
+
+def put_in(run: Data, option: Option, value: Value, doors: Sequence[str]) -> None:
+    """Give a run a value by these doors, by all that there are if none is named.
+
+    By the first door comes the value, by the others another one, so that it is seen
+    which of them a subject listens to.
+    """
+    if not doors:
+        run.setdefault("options", {})[option.name] = value
+    other = next((each for each in option.values if each != value), value)
+    for door, given in zip(doors, chain([value], repeat(other)), strict=False):
+        run.setdefault("doors", {}).setdefault(door, {})[option.name] = given

@@ -301,3 +301,8 @@ def json_of(length: int, key: str = "q") -> str:
     if length < frame:
         return long_text(length)
     return json_text({key: long_text(length - frame)})
+
+
+def given_by_name(run: Data) -> list[Data]:
+    """Return the values that a run is given by name: by any door, and by one each."""
+    return [run.get("options", {}), *run.get("doors", {}).values()]

@@ -11,14 +11,20 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from refengine.messages import Json
 from refengine.testing.subject_worlds.answers import replies_of
+from refengine.testing.subject_worlds.schema_edges import (
+    Schema,
+    edges,
+    fits,
+    typical,
+)
 from refengine.testing.subject_worlds.source import (
     PythonSource,
     constant_of,
@@ -28,7 +34,7 @@ from refengine.testing.subject_worlds.source import (
     text_of,
 )
 
-Value: TypeAlias = "str | int | float | bool | list[str] | dict[str, int]"
+Value: TypeAlias = "str | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
 CONTEXT: Final = "context"
 CONFIGURABLE: Final = "configurable"
@@ -44,7 +50,17 @@ DOORS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """What holds values that a caller gives by name, and the door it is."""
-SCHEMAS: Final = frozenset(("context_schema", "config_schema"))
+SCHEMAS: Final[Mapping[str, str]] = MappingProxyType(
+    {"context_schema": CONTEXT, "config_schema": CONFIGURABLE}
+)
+"""How a graph is told what its caller gives it, and by which door."""
+MISSED: Final = frozenset(
+    (
+        *("AttributeError", "BaseException", "Exception", "KeyError"),
+        *("LookupError", "TypeError", "ValidationError", "ValueError"),
+    )
+)
+"""What code catches that looks for a value and may not find it."""
 RESERVED: Final = frozenset(
     (
         *("callbacks", "checkpoint_id", "checkpoint_ns", "configurable", "get"),
@@ -76,12 +92,17 @@ class NamedValues:
     def __init__(self) -> None:
         self.doors: dict[str, set[str]] = {}
         self.needed: dict[str, bool] = {}
+        self.required: set[str] = set()
+        self.declared: dict[str, str] = {}
+        self.guarded: set[str] = set()
+        self.elsewhere: set[str] = set()
         self.types: dict[str, str] = {}
         self.choices: dict[str, tuple[str, ...]] = {}
         self.texts: dict[str, None] = {"a": None}
         self.numbers: dict[float, None] = {}
         self._aliases: dict[str, str] = {}
         self._constants: dict[str, str] = {}
+        self._tried: frozenset[int] = frozenset()
 
     def read(self, source: PythonSource) -> None:
         """Take over what one source says."""
@@ -94,33 +115,44 @@ class NamedValues:
         for node in source.nodes:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 self._typed(node.target.id, node.annotation)
+        self._tried = frozenset(_tried(source.nodes))
         for node in source.nodes:
             self._said(node)
             self._looked_up(node)
         self._declared(source.nodes)
 
+    def asks(self, name: str) -> bool:
+        """Tell whether the source takes a value without asking if it is there."""
+        return self.needed[name] and name not in self.guarded
+
     def _declared(self, nodes: Iterable[ast.AST]) -> None:
         """Take over the fields of classes that are a graph's context."""
         classes = {each.name: each for each in nodes if isinstance(each, ast.ClassDef)}
         used = {
-            named(keyword.value)
+            named(keyword.value): SCHEMAS[keyword.arg]
             for node in nodes
             if isinstance(node, ast.Call)
             for keyword in node.keywords
-            if keyword.arg in SCHEMAS
+            if keyword.arg is not None and keyword.arg in SCHEMAS
         }
-        for name in used & set(classes):
-            checked = not any(named(b) == "TypedDict" for b in classes[name].bases)
-            for each in classes[name].body:
+        for name, door in used.items():
+            checked, body = True, list[ast.stmt]()
+            if name in classes:
+                checked = all(named(b) != "TypedDict" for b in classes[name].bases)
+                body = classes[name].body
+            for each in body:
                 if isinstance(each, ast.AnnAssign):
                     required = checked and each.value is None
-                    self._field(each.target, CONTEXT, required=required)
+                    self._field(each.target, door, required=required)
 
     def _field(self, target: ast.expr, door: str, *, required: bool) -> None:
         if isinstance(target, ast.Name):
             known = target.id in self.doors
+            self.declared[target.id] = door
             self._name(target.id, door if not known else "", needed=required)
-            if not required:  # its class has a value for it
+            if required:
+                self.required.add(target.id)
+            else:  # its class has a value for it
                 self.needed[target.id] = False
 
     def _said(self, node: ast.AST) -> None:
@@ -138,13 +170,20 @@ class NamedValues:
         """Remember a name that is looked for in what holds named values."""
         if isinstance(node, ast.Attribute):
             if self._door_of(node.value) == CONTEXT:
-                self._name(node.attr, CONTEXT, needed=True)
+                self._name(node.attr, CONTEXT, needed=id(node) not in self._tried)
             return
         found = lookup_of(node)
-        if found is None or found.how not in {"item", "get", "getattr"}:
+        if found is None or found.how not in {"item", "get", "getattr", "in"}:
             return
         name = self._key(found.key)
-        self._name(name, self._door_of(found.holder), needed=found.how == "item")
+        needed = found.how == "item" and id(node) not in self._tried
+        door = self._door_of(found.holder)
+        if isinstance(name, str):
+            if not door and found.how != "in":
+                self.elsewhere.add(name)
+            elif door and found.how == "in":
+                self.guarded.add(name)
+        self._name(name, door, needed=needed)
         for default in found.defaults[:1]:
             self._value(default)
             kind = type(constant_of(default)).__name__
@@ -198,6 +237,21 @@ class NamedValues:
             self.numbers[value] = None
 
 
+def _tried(nodes: Iterable[ast.AST]) -> Iterator[int]:
+    """Yield the ids of nodes that stand where a missing value is caught."""
+    for node in nodes:
+        if isinstance(node, ast.Try):
+            caught = {named(t) for h in node.handlers for t in _classes(h.type)}
+            if not caught or not MISSED.isdisjoint(caught):
+                yield from (id(n) for each in node.body for n in ast.walk(each))
+
+
+def _classes(caught: ast.expr | None) -> Sequence[ast.expr]:
+    if caught is None:
+        return ()
+    return caught.elts if isinstance(caught, ast.Tuple) else (caught,)
+
+
 # Graphs
 
 ALONE: Final = ("as_langchain", "as_pydantic_ai")
@@ -229,14 +283,16 @@ GENERAL: Final = frozenset(
 class Option:
     """A value that runs are given by name.
 
-    One that is ``needed`` is taken without asking whether it is there. One that is
-    ``of_context`` a caller of OLD gives as context, and in no other way.
+    One that is ``needed`` is taken without asking whether it is there. A caller of OLD
+    gives it by one of the ``doors`` at a time, or by all; where there are none, it is
+    not known by which. ``edges`` are values at the bounds of its schema, also beyond.
     """
 
     name: str
     values: tuple[Value, ...] = ("a",)
     needed: bool = False
-    of_context: bool = False
+    doors: tuple[str, ...] = ()
+    edges: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +303,7 @@ class GraphWords:
     ``adk`` says that it is agents of ADK, whose options are the state that a session
     begins with, and ``agents`` are their names. With ``limits`` runs are allowed few
     steps, each number of them: which suffices, another graph for the same code changes.
+    Names that ``moved`` come as NEW's context, by its schema, and by that door to OLD.
     """
 
     options: tuple[Option, ...] = ()
@@ -256,6 +313,7 @@ class GraphWords:
     agents: tuple[str, ...] = ()
     adk: bool = False
     limits: bool = False
+    moved: tuple[tuple[str, str], ...] = ()
 
 
 def is_graph_source(source: str) -> bool:
@@ -263,21 +321,33 @@ def is_graph_source(source: str) -> bool:
     return any(face in source for face in ALONE)
 
 
-def graph_words(sources: Iterable[str], old: Iterable[str] = ()) -> GraphWords:
+def graph_words(
+    sources: Iterable[str],
+    old: Iterable[str] = (),
+    schemas: Mapping[str, Sequence[Schema]] = MappingProxyType({}),
+) -> GraphWords:
     """Return the words of these sources; one that does not parse has none.
 
-    ``old`` are those of them that are OLD's: how its callers give values.
+    ``old`` are those of them that are OLD's: how its callers give values. ``schemas``
+    are those that a name has in states and contexts.
     """
     texts, before = list(sources), list(old)
-    found, read = NamedValues(), python_sources(texts)
-    for each in read:
-        found.read(each)
-    doors = doors_of(tuple(before))
-    alone = {name for name, some in doors.items() if some == frozenset((CONTEXT,))}
-    options = tuple(_options(found, alone))[:MOST]
+    read, first = python_sources(texts), _gathered(python_sources(before))
+    made = _options(_gathered(read), first)
+    options = tuple(_at_edges(each, schemas.get(each.name, ())) for each in made)[:MOST]
     counts = any(COUNTS.search(text) is not None for text in texts)
     replies = replies_of(before, texts)
-    return GraphWords(options, errors_of(read), counts, replies)
+    later = _gathered(python_sources(each for each in texts if each not in before))
+    moved = tuple(_moved(first, later))
+    return GraphWords(options, errors_of(read), counts, replies, moved=moved)
+
+
+def _moved(old: NamedValues, new: NamedValues) -> Iterator[tuple[str, str]]:
+    """Yield names that come in a context which NEW declares, and to OLD otherwise."""
+    for name, doors in old.doors.items():
+        by_context = new.declared.get(name) == CONTEXT and name not in old.declared
+        if by_context and not doors & new.doors[name]:
+            yield name, " and ".join(sorted(doors))
 
 
 @cache
@@ -286,15 +356,20 @@ def doors_of(sources: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
 
     A graph with a ``config_schema`` is given its fields as ``configurable``, too.
     """
-    found = NamedValues()
-    for each in python_sources(sources):
-        found.read(each)
+    found = _gathered(python_sources(sources))
     older = any(OLDER_SCHEMA in text for text in sources)
     more = {CONFIGURABLE, CONTEXT} if older else set[str]()
     return {name: frozenset(some | more) for name, some in found.doors.items()}
 
 
-def _options(found: NamedValues, alone: Iterable[str]) -> Iterator[Option]:
+def _gathered(sources: Iterable[PythonSource]) -> NamedValues:
+    found = NamedValues()
+    for each in sources:
+        found.read(each)
+    return found
+
+
+def _options(found: NamedValues, old: NamedValues) -> Iterator[Option]:
     """Yield the options; a key of the state has a plain type, or it is the subject's.
 
     What a subject gathers in its state, such as a list of what was said, is not a value
@@ -307,7 +382,24 @@ def _options(found: NamedValues, alone: Iterable[str]) -> Iterator[Option]:
         if doors == {STATE} and not plain:
             continue
         values = found.choices.get(name) or _values(kind, found) or texts
-        yield Option(name, values, found.needed[name], name in alone)
+        # What OLD does without is needed only where the framework itself asks for it.
+        asks = old.asks(name) if name in old.doors else found.asks(name)
+        known = sorted(old.doors.get(name, ()))
+        if name in old.elsewhere:  # perhaps in what stands for one of the others
+            known = []
+        needed = asks or name in found.required
+        yield Option(name, values, needed, tuple(known))
+
+
+def _at_edges(option: Option, schemas: Sequence[Schema]) -> Option:
+    """Return the option with values that one of its schemas takes, and their edges."""
+    if not schemas:
+        return option
+    near = [edge.value for schema in schemas for edge in edges(schema)]
+    some = [*(each for each in option.values), *map(typical, schemas)]
+    fit = [each for each in some if any(fits(each, schema) for schema in schemas)]
+    values = [each for at, each in enumerate(fit) if each not in fit[:at]]
+    return replace(option, values=tuple(values or some[:1]), edges=tuple(near))
 
 
 def _values(kind: str | None, found: NamedValues) -> tuple[Value, ...]:

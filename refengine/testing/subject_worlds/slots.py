@@ -18,7 +18,13 @@ from typing import Final, cast
 
 from refengine.messages import ToolCall
 from refengine.testing.notation import encoded, parse_message, show_message
-from refengine.testing.subject_worlds.kit import Data, Entry, answer, json_text
+from refengine.testing.subject_worlds.kit import (
+    Data,
+    Entry,
+    answer,
+    given_by_name,
+    json_text,
+)
 
 Put = Callable[[Data, float], "Data | None"]
 PutText = Callable[[Data, str], "Data | None"]
@@ -319,12 +325,12 @@ def _runs(world: Data, amount: float, *, continues: bool) -> Data | None:
 def _option(world: Data, amount: float) -> Data | None:
     hit = False
     for run in world["runs"]:
-        options = run.get("options", {})
-        for key, value in options.items():
-            if isinstance(value, (int, float)) and not isinstance(value, bool):
-                whole = isinstance(value, int) or amount == int(amount)
-                options[key] = int(amount) if whole else amount
-                hit = True
+        for given in given_by_name(run):
+            for key, value in given.items():
+                if isinstance(value, (int, float)) and not isinstance(value, bool):
+                    whole = isinstance(value, int) or amount == int(amount)
+                    given[key] = int(amount) if whole else amount
+                    hit = True
     return world if hit else None
 
 
@@ -405,11 +411,11 @@ SLOTS: Final = (
 def _optional_text(world: Data, text: str) -> Data | None:
     hit = False
     for run in world["runs"]:
-        options = run.get("options", {})
-        for key, value in options.items():
-            if isinstance(value, str):
-                options[key] = text
-                hit = True
+        for given in given_by_name(run):
+            for key, value in given.items():
+                if isinstance(value, str):
+                    given[key] = text
+                    hit = True
     return world if hit else None
 
 

@@ -49,6 +49,12 @@ class Words:
     numbers: tuple[int, ...] = ()
     errors: tuple[str, ...] = ()
     """Classes of errors that the source tells apart."""
+    edge_calls: tuple[tuple[tuple[str, ...], str], ...] = ()
+    """Calls at the edges of schemas: names of tools, and arguments as JSON."""
+    edge_answers: tuple[tuple[tuple[str, ...], str], ...] = ()
+    """Structured answers there: the name of a tool, none for plain text, and JSON."""
+    own_tools: tuple[str, ...] = ()
+    """Names of tools that the subject makes, and by which it answers."""
 
     @property
     def some_names(self) -> tuple[str, ...]:
