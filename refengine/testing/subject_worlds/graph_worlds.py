@@ -315,7 +315,9 @@ def _dressed(made: Data, more: GraphWords, dice: Dice, way: str) -> Data:
     for run in made.get("runs", ()):
         named = values_given(more, dice, all_of_them=given)
         named |= {"denies": denied} if denied else {}
-        runs.append({**run, **named, **({"replies": replies} if replies else {})})
+        # Where a world says by itself which calls are denied, the others are not.
+        said = _told(more, ["yes"])[:1] if "denies" in run else replies
+        runs.append({**named, **run, **({"replies": said} if said else {})})
     return {**made, "runs": runs, **({"way": way} if way != "async" else {})}
 
 
@@ -360,11 +362,20 @@ def _options(more: GraphWords, dice: Dice, *, all_of_them: bool) -> Data:
     }
 
 
+def _told(more: GraphWords, kinds: Sequence[str] = ()) -> list[Data]:
+    """Return what a person may say to a subject, of these kinds or of any."""
+    return [
+        {"kind": kind, "value": value}
+        for kind, value in more.replies
+        if not kinds or kind in kinds
+    ]
+
+
 def _replies(more: GraphWords, dice: Dice) -> list[Data]:
     """Return how a person answers in a world: in one way, or in turn in each."""
-    if not more.replies:
+    some = _told(more)
+    if not some:
         return []
-    some = [{"kind": kind, "value": value} for kind, value in more.replies]
     first = dice.below(len(some))
     return some[:1] if dice.chance(3) else [*some[first:], *some[:first]]
 
