@@ -159,9 +159,10 @@ DELETED = """
 QUESTION = 'interrupt({"tool": "delete_file", "path": path})'
 KEPT = f'memo.setdefault("said", memo.get("said") or {QUESTION})'
 LOOKED = """
-    memo["calls"] = memo.get("calls", 0) + 1
     if tool.name == "lookup"{only}:
         world.effect("looked", args)
+    if tool.name != "lookup":
+        memo["other"] = True
 """
 PORTS = {
     "one answer for all calls that are asked about": (
@@ -185,10 +186,11 @@ PORTS = {
         *(GRAPH, DELETED.format(said=QUESTION), DELETED.format(said=QUESTION)),
         "right",
     ),
-    "an own tool that counts as the first of an answer only": (
+    # In three of five seeds no world showed this, nor what is the other way round.
+    "an own tool that does not count behind one of the world's": (
         FLOW,
         LOOKED.format(only=""),
-        *(LOOKED.format(only=' and memo["calls"] == 1'), "wrong"),
+        *(LOOKED.format(only=' and not memo.get("other")'), "wrong"),
     ),
     "an own tool beside any other": (
         *(FLOW, LOOKED.format(only=""), LOOKED.format(only="")),

@@ -210,7 +210,10 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
     """
     if examples < 1:
         raise NoExamplesError(examples)
-    of_calls = calls_together(words, spoken.calls, by_number=graphs is not None)
+    own_tools = frozenset[str]() if graphs is None else graphs.own_tools
+    names = tuple(name for name in words.names if name not in own_tools)
+    others, by_number = replace(words, names=names), graphs is not None
+    of_calls = calls_together(others, spoken.calls, by_number=by_number)
     fixed = chain(fixed_worlds(words), of_calls)
     made = worlds(words, examples, seed)
     given: Iterable[tuple[str, Data]] = own.worlds

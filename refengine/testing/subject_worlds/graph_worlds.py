@@ -11,7 +11,7 @@ the calls end the run).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count, cycle, zip_longest
 from typing import Any, Final
@@ -76,7 +76,7 @@ def graph_worlds(
         argued(words),
     )
     for at, (family, world) in enumerate(every):
-        made = fitted(world, own_ids=family != EQUAL_IDS)
+        made = _without(fitted(world, own_ids=family != EQUAL_IDS), more.own_tools)
         key = json.dumps(made, sort_keys=True)
         if key in seen:
             continue
@@ -86,6 +86,16 @@ def graph_worlds(
         plain = Dice(f"{seed}/way/{at}").chance(2) or _is_race(made)
         way = "sync" if plain else "async"
         yield family, _dressed(made, more, dice, way=way)
+
+
+def _without(made: Data, own_tools: Collection[str]) -> Data:
+    """Return a world none of whose tools has the name of one of the subject's own."""
+    agent: Data = made["agent"]
+    kept = [each for each in agent.get("tools", ()) if each["name"] not in own_tools]
+    if len(kept) == len(agent.get("tools", ())):
+        return made
+    left = {key: value for key, value in agent.items() if key != "tools"}
+    return {**made, "agent": {**left, **({"tools": kept} if kept else {})}}
 
 
 def graph_given(

@@ -19,6 +19,7 @@ from typing import Final, TypeAlias
 
 from refengine.messages import Json
 from refengine.testing.subject_worlds.answers import replies_of
+from refengine.testing.subject_worlds.own_tool_names import own_tool_names
 from refengine.testing.subject_worlds.source import (
     PythonSource,
     constant_of,
@@ -247,6 +248,7 @@ class GraphWords:
     ``adk`` says that it is agents of ADK, whose options are the state that a session
     begins with, and ``agents`` are their names. With ``limits`` runs are allowed few
     steps, each number of them: which suffices, another graph for the same code changes.
+    ``own_tools`` are the names of the sources' own tools.
     """
 
     options: tuple[Option, ...] = ()
@@ -256,6 +258,7 @@ class GraphWords:
     agents: tuple[str, ...] = ()
     adk: bool = False
     limits: bool = False
+    own_tools: frozenset[str] = frozenset()
 
 
 def is_graph_source(source: str) -> bool:
@@ -277,7 +280,8 @@ def graph_words(sources: Iterable[str], old: Iterable[str] = ()) -> GraphWords:
     options = tuple(_options(found, alone))[:MOST]
     counts = any(COUNTS.search(text) is not None for text in texts)
     replies = replies_of(before, texts)
-    return GraphWords(options, errors_of(read), counts, replies)
+    own = own_tool_names(read)
+    return GraphWords(options, errors_of(read), counts, replies, own_tools=own)
 
 
 @cache
@@ -363,7 +367,8 @@ def adk_words(sources: Iterable[str]) -> GraphWords:
         found.read(each)
     options = tuple(found.options())[:MOST]
     agents = tuple(dict.fromkeys(_agents(read)))[:MOST]
-    return GraphWords(options, errors_of(read), agents=agents, adk=True)
+    own, errors = own_tool_names(read), errors_of(read)
+    return GraphWords(options, errors, agents=agents, adk=True, own_tools=own)
 
 
 def _agents(sources: Iterable[PythonSource]) -> Iterator[str]:
