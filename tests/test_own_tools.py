@@ -6,6 +6,11 @@ import pytest
 
 from refengine.messages import Message, ToolCall
 from refengine.testing.own_tools import own, with_own_tools
+from refengine.testing.subject_worlds.adk_worlds import adk_worlds
+from refengine.testing.subject_worlds.named_values import adk_words
+from refengine.testing.subject_worlds.own_tool_names import own_tool_names
+from refengine.testing.subject_worlds.source import python_sources
+from refengine.testing.subject_worlds.words import Words
 
 PEOPLE = {
     "name": "people",
@@ -98,3 +103,57 @@ def test_schema_that_contains_itself_ends() -> None:
     }
 
     assert called(0, [tool]) != []
+
+
+NAMED = """
+from langchain_core.tools import tool, StructuredTool
+
+@tool
+def decorated(): ...
+@tool("renamed")
+def other(): ...
+def plain(): ...
+def made(): ...
+def listed(): ...
+def helper(): ...
+def subject(world):
+    my_tools = [listed]
+    created = StructuredTool.from_function(made)
+    named = StructuredTool(name="given", func=helper)
+    agent(tools=[*world.tools, plain])
+    return create_agent(model, [*my_tools, positional])
+def positional(): ...
+"""
+
+
+def test_names_of_own_tools_are_read_where_they_are_made() -> None:
+    found = own_tool_names(python_sources([NAMED]))
+
+    assert found == {
+        *("decorated", "renamed", "plain", "made", "listed", "given", "positional")
+    }
+
+
+def test_no_tool_of_the_world_has_the_name_of_an_own_one() -> None:
+    """Where one had, each run of such a world ended with two tools of one name."""
+    source = f"{NAMED}\nGUARDED = ('plain', 'search')"
+    words = adk_words([source])
+    made = adk_worlds(Words(names=("plain", "search")), words, PLAYED, 0)
+    names = {
+        tool["name"] for _, world in made for tool in world["agent"].get("tools", ())
+    }
+
+    assert "search" in names
+    assert not names & words.own_tools
+
+
+PLAYED = [
+    (
+        "tools",
+        {
+            "agent": {"tools": [{"name": "plain"}, {"name": "search"}]},
+            "model_script": ["assistant:[c1:plain({})][c2:search({})]", "assistant:d"],
+            "runs": [{"input": ["user:a"]}],
+        },
+    )
+]

@@ -210,6 +210,8 @@ class FakeSide:
 class FakeSides:
     """Change ``n`` is noticed where a script has ``notice[n]`` answers; -1 ends it."""
 
+    label = "new"
+
     def __init__(self, notice: Mapping[int, int], outside: Sequence[str] = ()) -> None:
         self._notice = notice
         self._outside = tuple(outside)

@@ -6,6 +6,7 @@ from textwrap import indent
 
 import pytest
 
+from compat.migration.reproducer import SideFiles
 from compat.migration.sharpness import changes_of
 from refengine.testing.probes import Lines, TooManyStepsError
 from refengine.testing.small_changes import OPERATORS, apply_change, small_changes
@@ -134,8 +135,12 @@ def unused():
 """
 
 
+def side(entry: str, text: bytes, name: str, **more: bytes) -> SideFiles:
+    return SideFiles({entry: text, **more}, entry, name)
+
+
 def test_only_code_that_the_subject_leads_to_is_changed() -> None:
-    found = changes_of({"both.py": SHARED, "helper.py": HELPER}, "new", [])
+    found = changes_of(side("both.py", SHARED, "new", **{"helper.py": HELPER}), [])
 
     assert {(each.file, each.change.line) for each in found} == {
         ("both.py", 3),
@@ -147,13 +152,13 @@ def test_only_code_that_the_subject_leads_to_is_changed() -> None:
 
 def test_lines_that_old_does_not_have_come_first() -> None:
     old = [b"OF_NEW = 2\n    return f(OF_NEW, more)"]
-    found = changes_of({"n.py": SHARED}, "new", old)
+    found = changes_of(side("n.py", SHARED, "new"), old)
 
     assert [found[0].change.line, found[1].change.line] == [9, 3]
 
 
 def test_constant_of_a_module_matters_where_it_is_used() -> None:
-    found = changes_of({"n.py": SHARED}, "new", [])
+    found = changes_of(side("n.py", SHARED, "new"), [])
     [constant] = [each for each in found if each.change.line == 3]
 
     assert constant.near == {("n.py", 7)}

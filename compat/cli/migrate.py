@@ -167,16 +167,17 @@ def reaching(check: F) -> F:
 )
 @option(
     "--sharpness-plays",
-    about="plays of small changes of NEW [default: 2000, with --all or --wire 0]",
+    about="plays of small changes of both [default: 2000, with --all or --wire 0]",
     kind=at_least(0),
 )
 @option(
     "--min-sharpness",
-    about="percent of the small changes of NEW that have to be noticed",
+    about="percent of the small changes of each side that have to be noticed",
     kind=at_least(0.0),
     default=0.0,
     metavar="PCT",
 )
+@flag("--strict", about="what holds weakly does not pass: exit code 4")
 @option("--on", about=ON, metavar="WORKERS")
 @flag(
     "--verbose",
@@ -209,6 +210,7 @@ def check(  # noqa: PLR0913  # the options of the command
     reproducer: Path | None,
     sharpness_plays: int | None,
     min_sharpness: float,
+    strict: bool,
     on: str | None,
     verbose: bool,
     reports: bool,
@@ -227,18 +229,18 @@ def check(  # noqa: PLR0913  # the options of the command
     world that breaks the next one.
 
     Exit codes: 0 what is required holds, 1 it diverges, 2 a mistake in what was given,
-    3 a side hung or ended, 4 a hook was never entered, nothing ran, or too few small
-    changes of NEW would have been noticed, 5 an allowance or mark is not used, 6 not
-    comparable: a side differs from itself. If several apply, the first of 2, 3, 4, 6,
-    1, 5 wins.
+    3 a side hung or ended, 4 a hook was never entered, nothing ran, too few small
+    changes would have been noticed, or it holds weakly with --strict, 5 an allowance or
+    mark is not used, 6 not comparable: a side differs from itself. If several apply,
+    the first of 2, 3, 4, 6, 1, 5 wins.
     """
     files.check(CHECK)
     with refusing(CHECK, UnknownProfileError, UnknownWordError):
         name = named_profile(profile).name
         if require is not None:
             known(require, RELATIONS, "relation")
-    if wire and reproducer is not None:
-        refuse(CHECK, "--reproducer plays in process, so not with --wire")
+    if unfit := _wrong_wire(wire=wire, reproducer=bool(reproducer), strict=strict):
+        refuse(CHECK, unfit)
     sides = [*([] if old is None else [old]), *subjects]
     asked = _around(around, settings) if around or settings else ()
     if reproducer is not None and any(asked):
@@ -249,7 +251,7 @@ def check(  # noqa: PLR0913  # the options of the command
         sides *= 2  # one piece of code, with other things around it
     engines = (old_engine, new_engine)
     others = (
-        *(sides, every, tools, wire, reproducer, reports, min_sharpness),
+        *(sides, every, tools, wire, reproducer, reports, min_sharpness, strict),
         *engines,
     )
     if programs and (wrong := programs.wrong(any((*others, *asked)))):
@@ -265,7 +267,8 @@ def check(  # noqa: PLR0913  # the options of the command
     from compat.migration.folder import mistakes
     from compat.migration.subject_runner import CheckOptions
 
-    plays = _plays(sharpness_plays, min_sharpness, wire=wire, several=every is not None)
+    fast = every is not None and not strict
+    plays = _plays(sharpness_plays, min_sharpness, wire=wire, several=fast)
     how = CheckOptions(
         examples,
         seed,
@@ -276,6 +279,7 @@ def check(  # noqa: PLR0913  # the options of the command
         search_plays=search_plays,
         sharpness_plays=plays,
         min_sharpness=min_sharpness,
+        strict=strict,
     )
     if programs:
         with refusing(CHECK, *mistakes()):
@@ -315,6 +319,15 @@ def _wrong_pair(
         return "\n".join(("give OLD and NEW.", *lines(FoundHere.read(Path.cwd()))))
     if len(sides) != 2 and not programs:
         return f"give OLD and NEW; {len(sides)} given: {', '.join(sides)}"
+    return ""
+
+
+def _wrong_wire(*, wire: bool, reproducer: bool, strict: bool) -> str:
+    """Return what does not go with --wire, "" if all does."""
+    if wire and reproducer:
+        return "--reproducer plays in process, so not with --wire"
+    if wire and strict:
+        return "what holds over the wire holds weakly, so --strict is not for --wire"
     return ""
 
 

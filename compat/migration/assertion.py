@@ -22,6 +22,7 @@ from compat.migration.options import (
     EXAMPLES,
     ORDINARY,
     OWN,
+    SHARPNESS_PLAYS,
     SIDE_DOORS,
     TIMEOUT,
     Reach,
@@ -74,6 +75,7 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     search_plays: int = 0,
     sharpness_plays: int | None = None,
     min_sharpness: float = 0.0,
+    strict: bool = False,
     wire: bool = False,
     net: Iterable[str] = (),
     env: Iterable[str] = (),
@@ -85,14 +87,14 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
     meant, or a function of a module. ``settings`` is a migration.toml; ``require`` wins
     over it and is same-effects otherwise. ``worlds`` and ``tools`` are files of your
     own. With the ``domain`` "all" unusual worlds count as ordinary ones do. Small
-    changes of NEW are played if ``min_sharpness`` percent of them have to be noticed,
-    or ``sharpness_plays`` is given, and a search goes on where it holds for
-    ``search_plays``: a test that passes shows no report. With
-    ``wire``, graphs ask a server on this machine by a vendor's client. ``net`` are
-    sockets (HOST:PORT) that are allowed, and ``env`` variables that are given; with
-    ``side_doors="all"`` records of frameworks count, too. Returns the verdict. Raises
-    RefError, SettingsError, NotImportableError or ValueError for what cannot be meant,
-    and MissingExtraError or MissingWireExtraError.
+    changes of both are played if ``min_sharpness`` percent of them have to be noticed,
+    or ``sharpness_plays`` is given, or it is ``strict``, so that what holds weakly does
+    not pass; and a search goes on where it holds for ``search_plays``: a test that
+    passes shows no report. With ``wire``, graphs ask a server on this machine by a
+    vendor's client. ``net`` are sockets (HOST:PORT) that are allowed, and ``env``
+    variables that are given; with ``side_doors="all"`` records of frameworks count,
+    too. Returns the verdict. Raises RefError, SettingsError, NotImportableError or
+    ValueError for what cannot be meant, and MissingExtraError or MissingWireExtraError.
     """
     __tracebackhide__ = True
     try:
@@ -112,8 +114,11 @@ def assert_migrates(  # noqa: PLR0913  # the options of the command
             reach=Reach(tuple(env), tuple(map(address, net)), side_doors),
             given=own.joined(given_of(path)),
             search_plays=search_plays,
-            sharpness_plays=plays_of_changes(sharpness_plays, min_sharpness, usual=0),
+            sharpness_plays=plays_of_changes(
+                sharpness_plays, min_sharpness, SHARPNESS_PLAYS if strict else 0
+            ),
             min_sharpness=min_sharpness,
+            strict=strict,
         )
         verdict, report = _checked(refs, terms, how, wire=wire)
     except MISTAKES as error:

@@ -31,7 +31,7 @@ from compat.migration.subject_runner import (
     beside,
 )
 from compat.migration.surroundings import versions
-from compat.migration.unnoticed import further, plays_before, sharpened
+from compat.migration.unnoticed import further, plays_before, sharpened, with_marks
 from compat.migration.wire import serving
 from compat.migration.words import Vocabulary, all_sources, vocabulary
 from compat.verdicts.exit_codes import (
@@ -46,6 +46,7 @@ from compat.verdicts.exit_codes import (
 )
 from compat.verdicts.migration import Migration
 from compat.verdicts.migration import Side as SideName
+from compat.verdicts.weakness import is_weak
 from refengine.testing.subject_worlds.unusual import Spoken
 
 
@@ -64,7 +65,7 @@ def code_of(verdict: Migration) -> int:
         codes.append(DIFFERS)
     if verdict.idle or verdict.nothing_ran or verdict.crashed:
         codes.append(NOTHING_RAN)
-    if verdict.sharpness is not None and not verdict.sharpness.enough:
+    if not verdict.sharp or (verdict.strict and is_weak(verdict)):
         codes.append(NOTHING_RAN)
     if verdict.broken:
         codes.append(DIFFERS)
@@ -100,6 +101,7 @@ def refuse_unfit(refs: Sequence[SubjectRef], how: CheckOptions) -> None:
     for asked, what in (
         (how.wire, "--wire"),
         (how.min_sharpness, "--min-sharpness"),
+        (how.strict, "--strict"),
         (how.reach.net, "--net"),
     ):
         if asked:
@@ -110,6 +112,8 @@ NOT_BUILT = {
     "--wire": "a side behind a driver asks the world for its answers, so leave it out",
     "--min-sharpness": "small changes are made in Python only, so leave it out and"
     " write a wrong port of your own that has to diverge",
+    "--strict": "small changes are made in Python only, so that nothing holds but"
+    " weakly: leave it out",
     "--net": "sockets of a driver are not refused, so leave it out",
 }
 """Options that a side behind a driver has no part in, and what to do instead."""
@@ -231,6 +235,7 @@ def _judged(
     try:
         judge.old.ready()
         runner.ready()
+        judge.old.share_with(runner)
         terms = replace(terms, everywhere=how.domain == EVERYWHERE)
         verdict = judge.judge(runner, terms, explain=explain)
         try:
@@ -238,6 +243,8 @@ def _judged(
                 begin = replace(how, search_plays=plays_before(how))
                 verdict = further(judge, runner, verdict, terms, begin, said)
             verdict = sharpened(judge, runner, verdict, terms, how, said)
+            verdict = with_marks(verdict, (judge.old, runner), terms.marks)
+            verdict = replace(verdict, strict=how.strict)
             if explain and not verdict.interrupted:
                 verdict = with_places(verdict, judge.old, runner)
         except KeyboardInterrupt:

@@ -27,6 +27,7 @@ from refengine.testing.notation import CALL_START, encoded
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.adk_worlds import adk_given, adk_worlds, fits_adk
+from refengine.testing.subject_worlds.calls_together import calls_together
 from refengine.testing.subject_worlds.declared import FAMILY as DECLARED
 from refengine.testing.subject_worlds.declared import DeclaredTool, with_schemas
 from refengine.testing.subject_worlds.edge_worlds import edge_worlds
@@ -213,7 +214,11 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
     if examples < 1:
         raise NoExamplesError(examples)
     fixed: Iterator[tuple[str, object]]
-    fixed = chain(edge_worlds(words), fixed_worlds(words))
+    own_tools = frozenset[str]() if graphs is None else graphs.own_tools
+    names = tuple(name for name in words.names if name not in own_tools)
+    others, by_number = replace(words, names=names), graphs is not None
+    of_calls = calls_together(others, spoken.calls, by_number=by_number)
+    fixed = chain(edge_worlds(words), fixed_worlds(words), of_calls)
     made = worlds(words, examples, seed)
     given: Iterable[tuple[str, Data]] = own.worlds
     if graphs is not None:
@@ -223,12 +228,12 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
             (adk_worlds, adk_given) if graphs.adk else (graph_worlds, graph_given)
         )
         made = fitting(words, graphs, [*usual, *made], seed)
-        fixed = iter(())
+        fixed = chain()
         given = kept(given, graphs, seed)
     elif fit is not None:
         usual = (each for each in fixed if each[0] not in LASTING)
         made = fit.worlds(words, [*usual, *made], seed)
-        fixed = iter(())
+        fixed = chain()
         given = [(family, fit.fitted(world)) for family, world in given]
     entries = [
         _entry(family, _declared(family, world, own.declared), at_first, spoken)

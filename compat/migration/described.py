@@ -23,6 +23,7 @@ from compat.migration.codes import (
     sequence,
 )
 from compat.migration.differences import TraceChannels, index_of
+from compat.migration.shown_texts import shown_code
 from compat.report.story import message_line
 from compat.verdicts.migration import DescribedDivergence, Difference, Side
 from refengine.errors import NotKeepableError
@@ -305,9 +306,10 @@ def _named(
         extra = other == "EXTRA_CALL"
         ours, theirs = (MISSING, dict(sides[1])) if extra else (dict(sides[0]), MISSING)
         return other, here, ours, theirs
-    code, path, left, right = name(channel, sides[0], sides[1])
-    if code == "STREAM_TEXT" and old[0].text("state") == new[0].text("state"):
-        code = "STREAM_LEAK"
+    found = name(channel, sides[0], sides[1])
+    code, path, left, right = found
+    if code in {"STREAM_TEXT", "EVENT_ORDER"}:
+        code = shown_code(found, old[0], new[0], sides[0]["run"])
     return code, here + path, left, right
 
 

@@ -436,6 +436,7 @@ _OPTIONS: Final = (
     "domain",
     "sharpness_plays",
     "min_sharpness",
+    "strict",
     "search_plays",
 )
 """What of the options is a number or a name; a server or own data are not sent."""

@@ -93,7 +93,8 @@ def _worlds(
 def _gaps(old: SaidNames, words: Words, turn: int) -> dict[str, list[str]]:
     """Return what fills the gaps, from the ``turn``-th word of each kind on."""
     mine = [*old.ordinary, *old.direct]
-    names = [*words.some_names] if "tools" in old.names or not mine else mine
+    others = [name for name in words.some_names if name not in mine]
+    names = others if "tools" in old.names or not mine else mine
     texts = [*words.some_texts]
     found = [text for each in words.patterns for text in matching(each)[:1]]
     some = {

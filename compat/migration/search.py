@@ -74,6 +74,8 @@ FAULTS: Final = 8
 """After so many worlds that cannot be played a search ends."""
 
 Both = Mapping[str, SidePlayed]
+SideLine = tuple[str, str, int]
+"""A side, one of its files, and a line there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,8 @@ class SearchPlan:
     """What a search is given: words, budget, and which sites are looked at first.
 
     ``graphs`` are the words of graphs, None if it is extensions that are searched.
-    ``differ`` tells whether two sides differ in what is required. ``first`` holds files
-    and lines: of NEW's code, say, whose change went unnoticed.
+    ``differ`` tells whether two sides differ in what is required. ``first`` holds lines
+    of either side: those, say, whose change went unnoticed.
     """
 
     words: Words
@@ -90,7 +92,7 @@ class SearchPlan:
     differ: Callable[[SidePlayed, SidePlayed], bool]
     plays: int = SEARCH_PLAYS
     seed: int = 0
-    first: Collection[tuple[str, int]] = ()
+    first: Collection[SideLine] = ()
     fits: Callable[[Scenario], bool] | None = None
     progress: Progress = silent
     fit: WorldFit | None = None
@@ -340,7 +342,7 @@ class _Search:
         side, number = spot
         runner = self.old if side == "old" else self.new
         site = runner.sites[number]
-        if side == "new" and (site.file, site.line) in self.plan.first:
+        if (side, site.file, site.line) in self.plan.first:
             return 0
         return 1 if self.known.is_open(spot) else 2
 

@@ -1,10 +1,12 @@
-"""How sharp a verdict is: NEW, changed in small ways, in the worlds that it held in.
+"""How sharp a verdict is: a side, changed in small ways, in the worlds that it held in.
 
-    changes of NEW's code → the worlds that reach each → played until a first difference
+    changes of its code → the worlds that reach each → played until a first difference
 
-Each change is played in a child of its own, as isolated as NEW itself. What it does is
-compared with what NEW did unchanged, in the channels that are required to be equal. A
-child that ends, hangs, or takes too many steps or too much memory has been noticed.
+Each change is played in a child of its own, as isolated as the side itself. What it
+does is compared with what the side did unchanged, in the channels that are required to
+be equal: NEW with NEW, and OLD with OLD, since small changes of one say nothing of what
+the other's engine does for it. A child that ends, hangs, or takes too many steps or too
+much memory has been noticed.
 
 Plays are shared out before they are made, in rounds: so the answer is the same however
 many children there are at a time.
@@ -17,18 +19,25 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib.util import decode_source
 from typing import Final, Protocol
 
 from compat.migration.differences import Mask, TraceChannels, broken
+from compat.migration.own_code import (
+    Owns,
+    decoded,
+    mentioned,
+    owns_all,
+    reached,
+    trees_of,
+)
 from compat.migration.pairs import Progress, by_channel, silent
 from compat.migration.replies import SideFault, SidePlayed
 from compat.migration.reproducer import SideFiles
 from compat.migration.subject_process import SubjectProcess
+from compat.verdicts.migration import Side
 from compat.verdicts.sharpness import EquivalentMark, Sharpness, Unnoticed
 from refengine.testing.scenario import Scenario
-from refengine.testing.small_changes import SmallChange, bound_by, small_changes
-from refengine.testing.subject_worlds.source import python_source
+from refengine.testing.small_changes import SmallChange, small_changes
 
 # Which small changes are played, in which order: those of code that the subject can
 # come to, since a module may hold other subjects, too. What names lead to is enough for
@@ -60,24 +69,25 @@ FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def changes_of(
-    files: Mapping[str, bytes], subject: str, old: Iterable[bytes]
+    side: SideFiles, old: Iterable[bytes], owns: Owns = owns_all
 ) -> list[FoundChange]:
-    """Return all changes of these files that a subject can come to.
+    """Return all changes of a side's own code that its subject can come to.
 
     Lines that no source of ``old`` has come first, then the others, each in the order
     of files and lines.
     """
-    sources = {name: _decoded(text) for name, text in files.items()}
-    found = ((name, python_source(text).tree) for name, text in sources.items())
-    trees = {name: tree for name, tree in found if tree is not None}
-    names = reached(trees, subject)
+    files = side.files
+    sources = {name: decoded(text) for name, text in files.items()}
+    trees = trees_of(files)
+    names = reached(trees, side)
     uses = {name: dict(_uses(tree)) for name, tree in trees.items()}
-    known = {line.strip() for text in old for line in _decoded(text).splitlines()}
+    known = {line.strip() for text in old for line in decoded(text).splitlines()}
     changes: list[FoundChange] = []
     for name in trees:
         lines = sources[name].splitlines()
         for change in small_changes(files[name]):
-            if not change.owners or not names.isdisjoint(change.owners):
+            led_to = not change.owners or not names.isdisjoint(change.owners)
+            if led_to and owns(name, change.line):
                 text = lines[change.line - 1].strip()
                 near = _near(name, change, uses)
                 changes.append(FoundChange(name, change, text, near))
@@ -89,30 +99,6 @@ def spread(found: Sequence[FoundChange], most: int) -> list[FoundChange]:
     if len(found) <= most:
         return list(found)
     return [found[at * len(found) // most] for at in range(most)]
-
-
-def reached(trees: Mapping[str, ast.Module], subject: str) -> frozenset[str]:
-    """Return the names at the top of modules that a subject leads to, by name."""
-    tops: dict[str, list[ast.stmt]] = {}
-    for tree in trees.values():
-        for node in tree.body:
-            for name in bound_by(node):
-                tops.setdefault(name, []).append(node)
-    found, waiting = {subject}, deque([subject])
-    while waiting:
-        for node in tops.get(waiting.popleft(), ()):
-            new = {name for name in _mentioned(node) if name in tops} - found
-            found |= new
-            waiting += sorted(new)
-    return frozenset(found)
-
-
-def _mentioned(node: ast.AST) -> Iterator[str]:
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name):
-            yield each.id
-        elif isinstance(each, ast.Attribute):
-            yield each.attr
 
 
 def _uses(tree: ast.Module) -> Iterator[tuple[str, set[int]]]:
@@ -131,7 +117,7 @@ def _uses(tree: ast.Module) -> Iterator[tuple[str, set[int]]]:
         waiting += (each for each in parts if isinstance(each, ast.stmt))
         for part in parts:
             if not isinstance(part, ast.stmt):
-                for name in _mentioned(part):
+                for name in mentioned(part):
                     found.setdefault(name, set()).add(node.lineno)
     yield from found.items()
 
@@ -150,13 +136,6 @@ def _near(
     return lines or None
 
 
-def _decoded(text: bytes) -> str:
-    try:
-        return decode_source(text)
-    except (SyntaxError, UnicodeDecodeError):
-        return ""
-
-
 # How they are played
 
 AT_ONCE: Final = 2
@@ -171,7 +150,12 @@ TIMES: Final = 20
 
 
 class ChangedSides(Protocol):
-    """Starts children of NEW that are loaded with more than its reference."""
+    """Starts children of a side that are loaded with more than its reference."""
+
+    @property
+    def label(self) -> Side:
+        """Which side it is."""
+        ...
 
     @property
     def files(self) -> SideFiles:
@@ -179,7 +163,7 @@ class ChangedSides(Protocol):
         ...
 
     def usual(self, worlds: Sequence[Scenario]) -> Sequence[SidePlayed]:
-        """Return what NEW does in these worlds; raises SideFault."""
+        """Return what it does in these worlds; raises SideFault."""
         ...
 
     def apart(self, loading: Mapping[str, object]) -> SubjectProcess:
@@ -241,10 +225,12 @@ class SharpnessMeter:
         self,
         old: Iterable[bytes],
         plays: int,
+        owns: Owns = owns_all,
     ) -> Sharpness:
-        """Return which changes of NEW the worlds notice, in so many plays.
+        """Return which changes of the side the worlds notice, in so many plays.
 
-        ``old`` are the sources of OLD: what they do not have is changed first.
+        ``old`` are the sources of OLD: what they do not have is changed first. Only
+        what the side ``owns`` is changed.
         """
         try:
             self._play_unchanged(self._worlds)
@@ -253,15 +239,15 @@ class SharpnessMeter:
         reached = [text for each in self._usual for text in each.outside]
         if reached:  # a changed one would do that to something else
             return self._refused(f"{reached[0]}, which a changed one must not do")
-        files = self._sides.files
-        found = changes_of(files.files, files.name, old)
+        found = changes_of(self._sides.files, old, owns)
         self._found = len(found)
         found = spread(found, plays // A_CHANGE)
         self._changes = [PlayedChange(each, self._order(each)) for each in found]
         return self._played(plays)
 
     def _refused(self, why: str) -> Sharpness:
-        return Sharpness(least=self._terms.least, refused=f"NEW {why}")
+        refused = f"{self._sides.label.upper()} {why}"
+        return Sharpness(least=self._terms.least, refused=refused)
 
     def further(self, worlds: Sequence[Scenario], plays: int) -> Sharpness:
         """Return what is left unnoticed when there are these worlds, too."""
@@ -297,7 +283,7 @@ class SharpnessMeter:
         groups: dict[frozenset[tuple[str, int]], list[int]] = {}
         for at, played in enumerate(self._usual):
             if played.refused is not None or played.unbuilt is not None:
-                continue  # nothing of NEW ran there
+                continue  # nothing of it ran there
             if found.near is None or not found.near.isdisjoint(played.lines):
                 groups.setdefault(played.lines, []).append(at)
         ranked = (
@@ -378,7 +364,7 @@ class SharpnessMeter:
             plays=self._plays,
             least=self._terms.least,
             stale=tuple(
-                f"{mark.file}, {mark.line!r}: {mark.change}"
+                mark.pin
                 for pin, mark in marks.items()
                 if mark.file in files and pin not in needed
             ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -18,6 +18,7 @@ from compat.migration.options import (
     TIMEOUT,
     Reach,
 )
+from compat.migration.own_code import OwnCode, Owns, decoded, owns_all
 from compat.migration.pairs import (
     Pair,
     PlayError,
@@ -39,6 +40,7 @@ from compat.migration.subject_process import (
 from compat.migration.surroundings import brought_by
 from compat.migration.wire import Wire
 from compat.verdicts.migration import Exercise, ExercisedSetup, FailedSide
+from compat.verdicts.sharpness import pinned
 from refengine.testing.compare_probes import CompareSite
 from refengine.testing.isolation.own_network import can_leave_network
 from refengine.testing.own_failures import failures_in
@@ -69,8 +71,9 @@ class CheckOptions:
 
     With ``wire``, graphs ask a server by a vendor's client. ``given`` is what the user
     has of his own: sessions, tools, samples. ``reach`` is what a subject's code may see
-    and use of the machine. Small changes of NEW are played ``sharpness_plays`` times,
-    all together, and ``min_sharpness`` percent have to be noticed.
+    and use of the machine. Small changes of both sides are played ``sharpness_plays``
+    times, all together, and ``min_sharpness`` percent of each have to be noticed. With
+    ``strict``, a verdict that holds weakly is none.
     """
 
     examples: int = EXAMPLES
@@ -85,6 +88,7 @@ class CheckOptions:
     min_sharpness: float = 0.0
     reach: Reach = NO_REACH
     search_plays: int = 0
+    strict: bool = False
 
 
 COMPARES: Final[Mapping[str, object]] = MappingProxyType({"compares": True})
@@ -116,7 +120,8 @@ class SubjectRunner:
         self._compares = compares
         self._hash_seed = hash_seed or SEEDS[label]
         self._ref = ref
-        self._label: Label = label
+        self.label: Label = label
+        self.owns: Callable[[], Owns] = lambda: owns_all
         self._check = check
         self._hooks: Counter[str] = Counter()
         self._taken: set[int] = set()
@@ -129,10 +134,18 @@ class SubjectRunner:
         self._ready = False
         self._side = self._started()
 
+    def share_with(self, new: SubjectRunner) -> None:
+        """Have each branch be one side's alone where both have a file."""
+
+        def own() -> OwnCode:
+            return OwnCode.of(self.files, new.files)
+
+        self.owns, new.owns = lambda: own().is_old, lambda: own().is_new
+
     def anew(self) -> SubjectRunner:
         """Return the same side in a process of its own, with another hash seed."""
         seed = sum(SEEDS.values()) - self._hash_seed
-        other = SubjectRunner(self._ref, self._label, self._check, hash_seed=seed)
+        other = SubjectRunner(self._ref, self.label, self._check, hash_seed=seed)
         other.run_in(self._limits)
         other._built = self._built
         return other
@@ -141,7 +154,7 @@ class SubjectRunner:
         """Return the same side in a process of its own that tells what it compares."""
         seed = self._hash_seed
         other = SubjectRunner(
-            self._ref, self._label, self._check, hash_seed=seed, compares=True
+            self._ref, self.label, self._check, hash_seed=seed, compares=True
         )
         other.run_in(self._limits)
         other._built = self._built
@@ -169,7 +182,8 @@ class SubjectRunner:
     @property
     def exercise(self) -> Exercise:
         """What all worlds so far made the subject do."""
-        arms = self._running.loaded.arms
+        owns = self.owns()
+        arms = [a for a in self._running.loaded.arms if owns(a.file, a.line)]
         missed = [arm for arm in arms if arm.id not in self._taken]
         return Exercise(
             str(self._ref),
@@ -195,6 +209,17 @@ class SubjectRunner:
     def every_branch(self) -> Sequence[str]:
         """The branches that there are in what was imported so far."""
         return [_named(arm) for arm in self._running.loaded.arms]
+
+    @property
+    def branch_pins(self) -> Mapping[str, str]:
+        """What a mark in the settings names each branch by, by how a report does."""
+        loaded, found = self._running.loaded, dict[str, str]()
+        texts = {name: (loaded.folder / name).read_bytes() for name in loaded.files}
+        lines = {name: decoded(text).splitlines() for name, text in texts.items()}
+        for arm in loaded.arms:
+            source = lines[arm.file][arm.line - 1].strip() if arm.file in lines else ""
+            found[_named(arm)] = pinned(arm.file, source, arm.text)
+        return found
 
     def branches(self, played: SidePlayed) -> Sequence[str]:
         """Return the branches that a world took, in the order of the source."""
@@ -247,8 +272,7 @@ class SubjectRunner:
 
     def _started(self) -> SubjectProcess:
         """Start a child, without waiting for it."""
-        measured = self._label == "new" and self._check.sharpness_plays
-        loading = STEPS if measured else PLAIN
+        loading = STEPS if self._check.sharpness_plays else PLAIN
         return self._child(COMPARES if self._compares else loading, self._check.reach)
 
     def apart(self, loading: Mapping[str, object]) -> SubjectProcess:
@@ -283,7 +307,7 @@ class SubjectRunner:
         apart = self._check.wire is None and not reach.net and can_leave_network()
         side = SubjectProcess(
             self._ref,
-            self._label,
+            self.label,
             timeout=self._check.timeout,
             profile=self._check.profile,
             hash_seed=self._hash_seed,
@@ -318,8 +342,8 @@ class SubjectRunner:
 
         Where only NEW cannot be built, that is how they differ.
         """
-        if self._raised is not None and not self._built and self._label == "old":
-            raise SideFault("raised", self._label, self._ref.text, self._raised, 1)
+        if self._raised is not None and not self._built and self.label == "old":
+            raise SideFault("raised", self.label, self._ref.text, self._raised, 1)
 
     def _summed(self, played: SidePlayed, world: Scenario) -> SidePlayed:
         played = self._within(played)

@@ -1,8 +1,8 @@
 """A verdict that holds: what its worlds did not notice is looked for, and joins them.
 
     a verdict that holds → search → found worlds, judged → one verdict of both
-    → small changes of NEW → a search near the unnoticed ones → found worlds, judged
-    → the unnoticed ones once more, in those
+    → small changes of both sides → a search near the unnoticed ones → found worlds,
+    judged → the unnoticed ones once more, in those
 
 A search is not a judge: it only says which worlds are worth it.
 """
@@ -12,20 +12,26 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from compat.migration.differences import broken
 from compat.migration.judge import MigrationJudge, Terms
+from compat.migration.own_code import OwnCode
 from compat.migration.pairs import by_channel
 from compat.migration.replies import SidePlayed
-from compat.migration.search import FoundWorlds, SearchPlan, search
+from compat.migration.search import FoundWorlds, SearchPlan, SideLine, search
 from compat.migration.sessions import UNSTEADY
-from compat.migration.sharpness import Line, SharpnessMeter, SharpnessTerms
+from compat.migration.sharpness import SharpnessMeter, SharpnessTerms
 from compat.migration.subject_runner import CheckOptions, SubjectRunner
 from compat.migration.words import Vocabulary
-from compat.verdicts.migration import Migration, Searched
+from compat.verdicts.migration import SIDES, Migration, Searched
 from compat.verdicts.relations import channels_of
+from compat.verdicts.sharpness import EquivalentMark, Sharpness
 from refengine.testing.scenario import Scenario
+
+BothMeters: TypeAlias = tuple[SharpnessMeter, SharpnessMeter]
+BothSharp: TypeAlias = tuple[Sharpness, Sharpness]
+"""Of OLD, and of NEW."""
 
 SHARE: Final = 4
 """One of so many plays of a search is kept for what small changes leave unnoticed."""
@@ -38,11 +44,11 @@ def further(  # noqa: PLR0913, PLR0917  # what is judged, by what, and where
     terms: Terms,
     how: CheckOptions,
     said: Vocabulary,
-    first: Collection[Line] = (),
+    first: Collection[SideLine] = (),
 ) -> Migration:
     """Return the verdict with what a search found; the same one if it may not search.
 
-    What diverges already, or cannot be compared, needs no search. Files and lines that
+    What diverges already, or cannot be compared, needs no search. Lines of sides that
     are ``first`` are looked at before others. Raises PlayError.
     """
     if not how.search_plays or verdict.noise or not verdict.sufficient:
@@ -65,7 +71,7 @@ def _searched(
     terms: Terms,
     how: CheckOptions,
     said: Vocabulary,
-    first: Collection[Line],
+    first: Collection[SideLine],
 ) -> FoundWorlds:
     masks = (*terms.masks, *judge.by_shape)
     channels = channels_of(terms.required)
@@ -115,21 +121,85 @@ def sharpened(
     if not how.sharpness_plays or not holds(verdict):
         return verdict
     first = _ordinary(judge, terms)
-    shaped = replace(terms, by_door=judge.by_shape)
-    meter = SharpnessMeter(new, first, _terms(shaped, how, verdict), how.progress)
-    found = meter.measure(judge.old.files.files.values(), how.sharpness_plays)
-    near = [(each.file, each.line) for each in found.unnoticed if not each.reason]
-    verdict = replace(verdict, sharpness=found)
+    shaped = _terms(replace(terms, by_door=judge.by_shape), how, verdict)
+    meters: BothMeters = (
+        SharpnessMeter(judge.old, first, shaped, how.progress),
+        SharpnessMeter(new, first, shaped, how.progress),
+    )
+    found = _measured(meters, OwnCode.of(judge.old.files, new.files), how)
+    near = [
+        (side, each.file, each.line)
+        for side, some in zip(SIDES, found, strict=True)
+        for each in some.unnoticed
+        if not each.reason
+    ]
     if said is None or not near:
-        return verdict
+        return _with(verdict, found)
     rest = replace(how, search_plays=how.search_plays - plays_before(how))
-    again = further(judge, new, verdict, terms, rest, said, near)
+    again = further(judge, new, _with(verdict, found), terms, rest, said, near)
     if not holds(again):
-        return again
+        return _with(again, found)
     more = _ordinary(judge, terms)[len(first) :]
-    if more:
-        found = meter.further(more, how.sharpness_plays - found.plays)
-    return replace(again, sharpness=found)
+    return _with(again, _further(meters, found, more, how) if more else found)
+
+
+def _measured(meters: BothMeters, own: OwnCode, how: CheckOptions) -> BothSharp:
+    """Return how sharp the worlds are for both sides.
+
+    OLD has a share of the plays, and NEW all that are left of them.
+    """
+    plays = how.sharpness_plays
+    ours = meters[0].measure((), plays // 2, own.is_old)
+    known = own.old.files.files.values()
+    return ours, meters[1].measure(known, plays - ours.plays, own.is_new)
+
+
+def _further(
+    meters: BothMeters, found: BothSharp, more: Sequence[Scenario], how: CheckOptions
+) -> BothSharp:
+    """Return the same in more worlds, as far as plays are left; NEW has them first."""
+    left = how.sharpness_plays - sum(each.plays for each in found)
+    theirs = meters[1].further(more, left)
+    left -= theirs.plays - found[1].plays
+    return meters[0].further(more, left), theirs
+
+
+def _with(verdict: Migration, found: BothSharp) -> Migration:
+    """Return the verdict with how sharp it is.
+
+    A mark is stale if neither side needs it: files of both may have one name.
+    """
+    used = {each.pin for some in found for each in some.marked}
+    old, new = (
+        replace(some, stale=tuple(each for each in some.stale if each not in used))
+        for some in found
+    )
+    return replace(verdict, sharpness_old=old, sharpness=new)
+
+
+def with_marks(
+    verdict: Migration,
+    sides: tuple[SubjectRunner, SubjectRunner],
+    marks: Sequence[EquivalentMark],
+) -> Migration:
+    """Return the verdict without those branches not taken that are marked.
+
+    What marks such a branch is no mark that nothing needs.
+    """
+    reasons = {each.pin: each.reason for each in marks}
+    exercise, used = dict(verdict.exercise), set[str]()
+    for side, runner in zip(SIDES, sides, strict=True) if marks else ():
+        ran, pins = exercise[side], runner.branch_pins
+        found = {arm: pins[arm] for arm in ran.uncovered if pins.get(arm) in reasons}
+        used |= {*found.values()}
+        left = tuple(arm for arm in ran.uncovered if arm not in found)
+        marked = {arm: reasons[pin] for arm, pin in found.items()}
+        exercise[side] = replace(ran, uncovered=left, marked=marked)
+    old, new = (
+        each and replace(each, stale=tuple(p for p in each.stale if p not in used))
+        for each in (verdict.sharpness_old, verdict.sharpness)
+    )
+    return replace(verdict, exercise=exercise, sharpness_old=old, sharpness=new)
 
 
 def holds(verdict: Migration) -> bool:

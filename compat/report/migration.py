@@ -25,10 +25,12 @@ from compat.verdicts.migration import (
     Noise,
     OverTheWire,
     PointsVerdict,
+    Side,
     UnusualDivergence,
 )
 from compat.verdicts.relations import DEFAULT_RELATION, channels_of
 from compat.verdicts.sharpness import Sharpness, Unnoticed
+from compat.verdicts.weakness import is_weak, most_telling
 from refengine.testing.json_values import is_mapping
 from refengine.testing.trace import MISSING
 
@@ -61,8 +63,8 @@ def lines(
         yield Text(f"INTERRUPTED  {what}", "bold yellow")
     if verdict.fault is not None:
         return
-    if verdict.sharpness is not None:
-        yield _indented(_sharpness(verdict.sharpness))
+    for side, sharp in verdict.sharp_sides:
+        yield _indented(_sharpness(side, sharp))
     for each in sorted(verdict.noise, key=_consequence)[:MANY]:
         yield _indented(
             f"{each.side} differs from itself in {each.channel} {each.path}:"
@@ -107,7 +109,8 @@ def case_line(case: JudgedCase) -> Text:
     )
     line.append(f"{case.piece}/{case.case}  ", "default")
     if case.met:
-        line.append(case.got, "dim")
+        weak = ", weakly" if is_weak_case(case) else ""
+        line.append(f"{case.got}{weak}", "dim")
     else:
         line.append(f"{case.got}, expected {case.expected}", "red")
     return line
@@ -121,8 +124,9 @@ def folder_lines(
         if reports or not case.met:
             yield Text(f"\n{case.piece}/{case.case}, expected {case.expected}:", "bold")
             yield from lines(case.verdict, verbose=verbose)
-    met = sum(case.met for case in cases)
-    yield Text(f"\n{counted(len(cases), 'case')}, {met} met")
+    met, weak = sum(case.met for case in cases), sum(map(is_weak_case, cases))
+    more = f", {weak} of those that hold do so weakly" if weak else ""
+    yield Text(f"\n{counted(len(cases), 'case')}, {met} met{more}")
     found = {k: v for case in cases for k, v in case.verdict.frameworks.items()}
     if found:
         names = ", ".join(f"{name} {version}" for name, version in found.items())
@@ -194,7 +198,7 @@ def _answer(verdict: Migration) -> Iterator[Text]:
             " world.random, or declare the field volatile in migration.toml"
         )
     else:
-        yield _found(verdict)
+        yield from _found(verdict)
         if verdict.unusual is not None:
             yield _unusual(verdict.unusual)
 
@@ -211,35 +215,64 @@ def _counted(reasons: Mapping[str, int]) -> str:
     return "; ".join([*shown, *(["…"] if len(reasons) > 3 else [])])
 
 
-def _found(verdict: Migration) -> Text:
-    """Return the headline of sides that could be compared, as the exit code says."""
+def _found(verdict: Migration) -> Iterator[Text]:
+    """Yield the headline of sides that could be compared, as the exit code says."""
+    if not (is_held(verdict) and is_weak(verdict)):
+        yield Text(*_headline(verdict))
+        return
+    said = (
+        f"HOLDS  {verdict.holds}, weakly{_narrow(verdict)}: {unnoticed_things(verdict)}"
+    )
+    for each in wrap(said, NARROW, subsequent_indent="  ", break_on_hyphens=False):
+        yield Text(each, "bold yellow")
+
+
+def unnoticed_things(verdict: Migration) -> str:
+    """Return the two most telling things unnoticed, and what would notice them."""
+    some = (f"{each.what} (needs {each.needs})" for each in most_telling(verdict))
+    return "; ".join(some)
+
+
+def is_weak_case(case: JudgedCase) -> bool:
+    """Tell whether a case is shown as one that holds weakly."""
+    return is_held(case.verdict) and is_weak(case.verdict)
+
+
+def is_held(verdict: Migration) -> bool:
+    """Tell whether the headline says that it holds, and nothing else."""
+    wrong = verdict.fault or verdict.noise or verdict.idle or verdict.broken
+    told = wrong or verdict.crashed or verdict.nothing_ran or verdict.stale
+    return verdict.sufficient and not told
+
+
+def _headline(verdict: Migration) -> tuple[str, str]:
+    """Return what the headline says, and in which style."""
     holds = f"{verdict.holds or 'no relation'} holds"
     if verdict.crashed:
-        return _crashed(verdict)
+        return _crashed(verdict), "bold yellow"
     if verdict.nothing_ran:
         what = "there is no ordinary world in which OLD works"
-        return Text(f"NOTHING COMPARED  {what}", "bold yellow")
+        return f"NOTHING COMPARED  {what}", "bold yellow"
     if verdict.idle:
         what = f"{holds} where it ran, {verdict.required} is required"
-        return Text(f"NOT EXERCISED  {what}{_narrow(verdict)}", "bold yellow")
+        return f"NOT EXERCISED  {what}{_narrow(verdict)}", "bold yellow"
     if not verdict.sufficient:
         what = f"{holds}, {verdict.required} is required"
-        return Text(f"DIVERGES  {what}{_narrow(verdict)}", "bold red")
+        return f"DIVERGES  {what}{_narrow(verdict)}", "bold red"
     if verdict.broken:
-        return Text(f"LACKS WHAT IS INTENDED  {holds}{_narrow(verdict)}", "bold red")
-    weakly = ", weakly: a point was not played" if verdict.unplayed else ""
-    told = f"HOLDS  {verdict.holds}{weakly}", "bold green"
+        return f"LACKS WHAT IS INTENDED  {holds}{_narrow(verdict)}", "bold red"
+    said, style = f"HOLDS  {verdict.holds}", "bold green"
     if verdict.stale:
-        told = f"HAS UNUSED ENTRIES  {holds}", "bold yellow"
-    return Text(told[0] + _narrow(verdict), told[1])
+        said, style = f"HAS UNUSED ENTRIES  {holds}", "bold yellow"
+    return said + _narrow(verdict), style
 
 
-def _crashed(verdict: Migration) -> Text:
+def _crashed(verdict: Migration) -> str:
     """Return the headline where mostly OLD's own code was seen to break."""
     broken = verdict.failures["old"]
     many, of = sum(broken.values()), counted(verdict.worlds, "world")
     what = f"OLD's own code breaks in {many:,} of {of}: {brief(next(iter(broken)))}"
-    return Text(f"NOT EXERCISED  {what}", "bold yellow")
+    return f"NOT EXERCISED  {what}"
 
 
 def _narrow(verdict: Migration) -> str:
@@ -323,9 +356,10 @@ def _near(rows: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 def _basis(verdict: Migration, *, verbose: bool) -> Iterator[Text]:
     yield Text()
-    if verdict.sharpness is not None and (found := [*_unnoticed(verdict.sharpness)]):
-        yield from found
-        yield Text()
+    for side, sharp in verdict.sharp_sides:
+        if found := [*_unnoticed(side, sharp)]:
+            yield from found
+            yield Text()
     worlds = counted(verdict.worlds, "world")
     corpus = f" (corpus {verdict.digest[:12]})" if verbose else ""
     yield Text(f"Rests on {worlds}{corpus}.")
@@ -394,7 +428,7 @@ def _groups(verdict: Migration) -> Iterator[str]:
 
 
 def _exercise(side: str, ran: Exercise, *, verbose: bool) -> Iterator[Text]:
-    covered = ran.arms - len(ran.uncovered)
+    covered = ran.arms - len(ran.uncovered) - len(ran.marked)
     branches = f"; {covered} of {counted(ran.arms, 'branch')} taken" if ran.arms else ""
     yield Text(f"{side}  {ran.subject}{branches}")
     if ran.frameworks:
@@ -410,6 +444,8 @@ def _exercise(side: str, ran: Exercise, *, verbose: bool) -> Iterator[Text]:
         yield _indented(f"{hook}: {word}", "" if times else "bold yellow")
     for arm in ran.uncovered[:MANY]:
         yield _indented(f"not taken: {_LINE.sub(':', arm, 1)}", "yellow")
+    for arm, reason in ran.marked.items():
+        yield _indented(f"not taken: {_LINE.sub(':', arm, 1)} ({reason})", "dim")
     if len(ran.uncovered) > MANY:
         yield _indented(f"and {len(ran.uncovered) - MANY} more", "yellow")
     if ran.printed:
@@ -427,29 +463,32 @@ def _setup(found: ExercisedSetup) -> Iterator[Text]:
     yield _indented(f"{found.name}:{brought}{did}", "bold yellow" if found.idle else "")
 
 
-def _sharpness(found: Sharpness) -> str:
-    """Return how sharp a verdict is, in one line."""
+def _sharpness(side: Side, found: Sharpness) -> str:
+    """Return how sharp a verdict is for a side, in one line."""
     if found.refused is not None:
         return f"How sharp that is, is not known: {found.refused}."
+    if found.empty:
+        return f"There is nothing of {side.upper()} alone to change."
     if not found.tried:
-        return "How sharp that is, is not known: no small change of NEW was tried."
+        what = f"no small change of {side.upper()} was tried"
+        return f"How sharp that is, is not known: {what}."
     line = (
         f"The worlds noticed {found.noticed} of {counted(found.tried, 'small change')}"
-        f" of NEW ({found.raw:.0f} %)"
+        f" of {side.upper()} ({found.raw:.0f} %)"
     )
     if found.marked:
         line += f"; {found.percent:.0f} % without {len(found.marked)} marked equivalent"
     return f"{line}."
 
 
-def _unnoticed(found: Sharpness) -> Iterator[Text]:
-    """Yield what was not noticed, and what would notice it."""
+def _unnoticed(side: Side, found: Sharpness) -> Iterator[Text]:
+    """Yield what was not noticed of a side, and what would notice it."""
     open_ones = [each for each in found.unnoticed if each.reason is None]
     if not found.enough:
         text = f"less than the {found.least:g} % that are required"
         yield Text(f"NOT SHARP ENOUGH  {text}", "bold yellow")
     if open_ones:
-        yield Text("Not noticed, and what would notice it:")
+        yield Text(f"Not noticed of {side.upper()}, and what would notice it:")
     for each in open_ones[:MANY]:
         yield Text(f"  {each.file}:{each.line}: {_cut(each.source)}", "yellow")
         yield Text(f"    {_cut(each.change)}")

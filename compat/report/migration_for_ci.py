@@ -18,7 +18,7 @@ from compat.report.conform_for_ci import safe
 from compat.report.conform_text import brief, counted, plain
 from compat.report.counterexample import code
 from compat.report.divergence_sentence import sentence
-from compat.report.migration import lines, names_in
+from compat.report.migration import is_weak_case, lines, names_in, unnoticed_things
 from compat.report.values import rows_beside
 from compat.verdicts.migration import JudgedCase, Migration
 
@@ -53,6 +53,10 @@ def _suite(root: Element, piece: str, cases: Sequence[JudgedCase]) -> None:
         found = SubElement(
             suite, "testcase", classname=plain(piece) or NAME, name=plain(case.case)
         )
+        if is_weak_case(case):
+            properties = SubElement(found, "properties")
+            weak = brief(unnoticed_things(case.verdict), LONGEST)
+            SubElement(properties, "property", name="weakly", value=weak)
         if not case.met:
             no_verdict = case.verdict.fault is not None or case.verdict.noise
             tag = "error" if no_verdict else "failure"
@@ -108,8 +112,11 @@ def _page(cases: Sequence[JudgedCase]) -> Iterator[str]:
     yield f"## Migrations: {counted(len(cases), 'case')}, {met} met"
     yield from ("", "| | case | expected | got |", "|---|---|---|---|")
     for case in cases:
-        cells = (name_of(case), case.expected, case.got)
-        sign = "✅" if case.met else "❌"
+        weak = is_weak_case(case)
+        told = f"{case.got}, weakly: {unnoticed_things(case.verdict)}"
+        got = told if weak else case.got
+        cells = (name_of(case), case.expected, got)
+        sign = ("🟡" if weak else "✅") if case.met else "❌"
         yield f"| {sign} | {' | '.join(map(safe, cells))} |"
     for case in cases:
         if not case.met:

@@ -28,6 +28,7 @@ from compat.verdicts.migration import (
     UnusualDivergence,
 )
 from compat.verdicts.sharpness import Sharpness
+from compat.verdicts.weakness import most_telling
 from refengine.testing.channels import VOLATILE
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.scenario import Scenario
@@ -101,7 +102,7 @@ class ReportedExercise(ReportPart):
 
 
 class ReportedChange(ReportPart):
-    """A small change of NEW that no world noticed."""
+    """A small change of a side that no world noticed."""
 
     file: str
     line: int
@@ -122,7 +123,7 @@ class ReportedSearch(ReportPart):
 
 
 class ReportedSharpness(ReportPart):
-    """Which small changes of NEW the worlds would have noticed."""
+    """Which small changes of a side the worlds would have noticed."""
 
     noticed: int
     changes: int
@@ -134,6 +135,13 @@ class ReportedSharpness(ReportPart):
     refused: str | None
     unused_marks: list[str]
     unnoticed: list[ReportedChange]
+
+
+class ReportedWeakness(ReportPart):
+    """A thing that no world noticed, and what would notice it."""
+
+    what: str
+    needs: str
 
 
 class ReportedPoint(ReportPart):
@@ -188,6 +196,8 @@ class ReportedVerdict(ReportPart):
     search: ReportedSearch | None
     sharpness: ReportedSharpness | None
     moved: list[tuple[str, str]]
+    sharpness_old: ReportedSharpness | None
+    weakly: list[ReportedWeakness]
     points: ReportedPoints | None
     point: str | None
     fault: dict[str, str] | None
@@ -267,6 +277,11 @@ def to_json(verdict: Migration) -> Json:
         search=verdict.searched and _told(ReportedSearch, verdict.searched),
         sharpness=_sharpness(verdict.sharpness),
         moved=[list(each) for each in verdict.moved],
+        sharpness_old=_sharpness(verdict.sharpness_old),
+        weakly=[
+            _told(ReportedWeakness, each)
+            for each in (most_telling(verdict) if verdict.sufficient else ())
+        ],
         points=_points(verdict.points),
         point=verdict.point and verdict.point.id,
         fault=verdict.fault and _named(verdict.fault, "side", "kind"),

@@ -13,7 +13,13 @@ from typing import Literal, TypeAlias
 
 from compat.report.conform_text import counted, plain
 from compat.report.counterexample import code
-from compat.report.migration import is_beside, lines, names_in, version_lines
+from compat.report.migration import (
+    is_beside,
+    is_weak_case,
+    lines,
+    names_in,
+    version_lines,
+)
 from compat.report.migration_for_ci import headline, name_of
 from compat.report.pages import page
 from compat.report.values import Beside, both, paired, rows_beside
@@ -65,7 +71,7 @@ def _part(case: JudgedCase) -> CasePart:
     report = [plain(line.plain) for line in lines(verdict)]
     return CasePart(
         name=plain(name_of(case)),
-        kind=_kind(verdict),
+        kind=_kind(case),
         case=case,
         answer=report[0],
         sentence="" if verdict.divergence is None else plain(headline(case)),
@@ -77,13 +83,14 @@ def _part(case: JudgedCase) -> CasePart:
     )
 
 
-def _kind(verdict: Migration) -> Kind:
+def _kind(case: JudgedCase) -> Kind:
+    verdict = case.verdict
     undecided = verdict.nothing_ran or verdict.idle or verdict.crashed
     if verdict.fault is not None or verdict.noise or undecided:
         return "none"
     if not verdict.sufficient or verdict.broken:
         return "bad"
-    return "weak" if verdict.unplayed or verdict.stale else "good"
+    return "weak" if verdict.stale or is_weak_case(case) else "good"
 
 
 def _sharpness(verdict: Migration) -> str:

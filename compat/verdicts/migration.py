@@ -141,6 +141,7 @@ class ExercisedSetup:
 class Exercise:
     """What the worlds made one side do: hooks by times entered, branches not taken.
 
+    ``marked`` are branches not taken that the settings declare out of reach, and why.
     ``frameworks`` are versions of what built its graphs, ``ways`` how they can be run.
     """
 
@@ -152,6 +153,7 @@ class Exercise:
     frameworks: Mapping[str, str] = field(default_factory=dict[str, str])
     ways: Sequence[str] = ()
     setup: ExercisedSetup | None = None
+    marked: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def idle(self) -> tuple[str, ...]:
@@ -255,6 +257,8 @@ class Migration:
     ``point`` is that which the divergence was seen at. ``failures`` are what broke by
     itself in a side's own code, with how many sessions. Names that ``moved`` come to
     NEW in the context that it declares, and to OLD by the door beside each.
+    ``sharpness`` is NEW's, and ``sharpness_old`` that of OLD, None where no small
+    change was to be played; where it is ``strict``, what holds weakly is not enough.
     """
 
     required: str
@@ -274,6 +278,8 @@ class Migration:
     families: Mapping[str, int] = field(default_factory=dict[str, int])
     given: Sequence[GivenWorlds] = ()
     sharpness: Sharpness | None = None
+    sharpness_old: Sharpness | None = None
+    strict: bool = False
     groups: Sequence[DivergenceGroup] = ()
     outside: Mapping[str, int] = field(default_factory=dict[str, int])
     ordinary: int | None = None
@@ -326,9 +332,25 @@ class Migration:
     @property
     def stale(self) -> bool:
         """Whether an entry of the settings is not needed by anything."""
-        marks = () if self.sharpness is None else self.sharpness.stale
+        marks = any(each.stale for _, each in self.sharp_sides)
         unused = any(not each.used for each in self.allowed)
-        return bool(self.unused) or bool(marks) or unused
+        return bool(self.unused) or marks or unused
+
+    @property
+    def sharp_sides(self) -> Sequence[tuple[Side, Sharpness]]:
+        """The sides whose small changes were played, each with how sharp that is."""
+        both = zip(SIDES, (self.sharpness_old, self.sharpness), strict=True)
+        return [(side, each) for side, each in both if each is not None]
+
+    @property
+    def sharp(self) -> bool:
+        """Whether as many small changes of each side were noticed as have to be.
+
+        Where neither has any to make, that is not known.
+        """
+        found = [each for _, each in self.sharp_sides]
+        some = any(not each.empty or not each.least for each in found)
+        return all(each.enough for each in found) and (some or not found)
 
     @property
     def of_graphs(self) -> bool:

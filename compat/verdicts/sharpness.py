@@ -1,4 +1,4 @@
-"""Sharpness: which small changes of NEW's own code its worlds would have noticed.
+"""Sharpness: which small changes of a side's own code its worlds would have noticed.
 
 Source: verdicts, Sharpness. Counted in changes and plays, never in time.
 """
@@ -11,12 +11,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class EquivalentMark:
-    """A change that the settings declare equivalent, pinned to its line's text."""
+    """A change that the settings declare equivalent, pinned to its line's text.
+
+    Or a branch that they declare out of reach, which ``change`` then names.
+    """
 
     file: str
     line: str
     change: str
     reason: str
+
+    @property
+    def pin(self) -> str:
+        """What it marks, in one line."""
+        return pinned(self.file, self.line, self.change)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,11 @@ class Unnoticed:
     played: int
     reason: str | None = None
 
+    @property
+    def pin(self) -> str:
+        """What a mark names it by, in one line."""
+        return pinned(self.file, self.source, self.change)
+
 
 @dataclass(frozen=True, slots=True)
 class Sharpness:
@@ -60,7 +73,13 @@ class Sharpness:
     @property
     def enough(self) -> bool:
         """Whether as many percent were noticed as had to be (``least``)."""
-        return not self.least or (self.tried > 0 and self.percent >= self.least)
+        sharp = self.tried > 0 and self.percent >= self.least
+        return not self.least or self.empty or sharp
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to change in what is the side's own."""
+        return not self.tried and not self.untried and self.refused is None
 
     @property
     def marked(self) -> Sequence[Unnoticed]:
@@ -76,6 +95,11 @@ class Sharpness:
     def percent(self) -> float:
         """The same without those that are marked as equivalent."""
         return _percent(self.noticed, self.tried - len(self.marked))
+
+
+def pinned(file: str, line: str, what: str) -> str:
+    """Return how a change or a branch is named, by the text of its line."""
+    return f"{file}, {line!r}: {what}"
 
 
 def _percent(part: int, whole: int) -> float:

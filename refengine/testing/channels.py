@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias, cast
 
 from refengine.messages import Json
+from refengine.testing.echoes import echoes
 from refengine.testing.notation import parse_message
 from refengine.testing.recorder import KEPT, RECORDED
 from refengine.testing.trace import Trace, in_call_order
@@ -39,7 +40,7 @@ Channel: TypeAlias = "Callable[[Seen], Iterator[ChannelEntry]]"
 class Seen:
     """A trace made ready for projections: JSON values, in call order, read once."""
 
-    __slots__ = ("items", "turns")
+    __slots__ = ("echoes", "items", "turns")
 
     def __init__(self, trace: Trace | str) -> None:
         """Read a trace, or what ``Trace.to_jsonl`` wrote of it."""
@@ -51,6 +52,7 @@ class Seen:
             for each in self.items
             if each["kind"] == "run_start" and each["data"].get("continues")
         )
+        self.echoes = echoes(self.items)
 
     def of(self, *kinds: str) -> Iterator[Item]:
         """Yield the observations of these kinds."""
@@ -247,12 +249,15 @@ def _unpaired(messages: Iterable[Mapping[str, Any]]) -> dict[str, Json]:
 def _events(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield what the consumer received, the text of a stream in one piece (h).
 
-    Of an interrupt that is what was asked; addresses name who asked, and stay out.
+    Not what is only an echo of a message that it knows. Of an interrupt that is what
+    was asked; addresses name who asked, and stay out.
     """
     for each in seen.of("event"):
         data = each["data"]
         if data["kind"] == "error":
             yield _entry(each, kind="error")
+            continue
+        if each["seq"] in seen.echoes:
             continue
         fields = {"kind": data["kind"], "call_id": each["call_id"], **_whole(data)}
         for key in ("action", "payloads", "author", "actions", "more"):
@@ -429,6 +434,9 @@ VOLATILE: Final[Mapping[str, str]] = MappingProxyType(
         "keys of the state that only NEW has": "nobody can have looked for them",
         "keys by which a framework talks to itself": (
             "remaining_steps, jump_to, llm_input_messages and the like"
+        ),
+        "messages that a stream shows once more": (
+            "the consumer has them; chunks tell which come again, and when"
         ),
         "system and user messages that hooks stream": (
             "they are for the model; what it is sent is compared"

@@ -11,7 +11,7 @@ the calls end the run).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count, cycle, repeat, zip_longest
 from typing import Any, Final
@@ -82,7 +82,7 @@ def graph_worlds(
         argued(words),
     )
     for at, (family, world) in enumerate(every):
-        made = fitted(world, own_ids=family != EQUAL_IDS)
+        made = _without(fitted(world, own_ids=family != EQUAL_IDS), more.own_tools)
         key = json.dumps(made, sort_keys=True)
         if key in seen:
             continue
@@ -92,6 +92,16 @@ def graph_worlds(
         plain = Dice(f"{seed}/way/{at}").chance(2) or _is_race(made)
         way = "sync" if plain else "async"
         yield family, _dressed(made, more, dice, way=way, given=family != BY_NAME)
+
+
+def _without(made: Data, own_tools: Collection[str]) -> Data:
+    """Return a world none of whose tools has the name of one of the subject's own."""
+    agent: Data = made["agent"]
+    kept = [each for each in agent.get("tools", ()) if each["name"] not in own_tools]
+    if len(kept) == len(agent.get("tools", ())):
+        return made
+    left = {key: value for key, value in agent.items() if key != "tools"}
+    return {**made, "agent": {**left, **({"tools": kept} if kept else {})}}
 
 
 def graph_given(
@@ -377,7 +387,9 @@ def _dressed(
     for run in made.get("runs", ()):
         named = values_given(more, dice, all_of_them=most) if given else {}
         named |= {"denies": denied} if denied else {}
-        runs.append({**run, **named, **({"replies": replies} if replies else {})})
+        # Where a world says by itself which calls are denied, the others are not.
+        said = _told(more, ["yes"])[:1] if "denies" in run else replies
+        runs.append({**named, **run, **({"replies": said} if said else {})})
     return {**made, "runs": runs, **({"way": way} if way != "async" else {})}
 
 
@@ -424,11 +436,20 @@ def _options(
     ]
 
 
+def _told(more: GraphWords, kinds: Sequence[str] = ()) -> list[Data]:
+    """Return what a person may say to a subject, of these kinds or of any."""
+    return [
+        {"kind": kind, "value": value}
+        for kind, value in more.replies
+        if not kinds or kind in kinds
+    ]
+
+
 def _replies(more: GraphWords, dice: Dice) -> list[Data]:
     """Return how a person answers in a world: in one way, or in turn in each."""
-    if not more.replies:
+    some = _told(more)
+    if not some:
         return []
-    some = [{"kind": kind, "value": value} for kind, value in more.replies]
     first = dice.below(len(some))
     return some[:1] if dice.chance(3) else [*some[first:], *some[:first]]
 

@@ -19,6 +19,7 @@ from typing import Final, TypeAlias
 
 from refengine.messages import Json
 from refengine.testing.subject_worlds.answers import replies_of
+from refengine.testing.subject_worlds.own_tool_names import own_tool_names
 from refengine.testing.subject_worlds.schema_edges import (
     Schema,
     edges,
@@ -304,6 +305,7 @@ class GraphWords:
     begins with, and ``agents`` are their names. With ``limits`` runs are allowed few
     steps, each number of them: which suffices, another graph for the same code changes.
     Names that ``moved`` come as NEW's context, by its schema, and by that door to OLD.
+    ``own_tools`` are the names of the sources' own tools.
     """
 
     options: tuple[Option, ...] = ()
@@ -314,6 +316,7 @@ class GraphWords:
     adk: bool = False
     limits: bool = False
     moved: tuple[tuple[str, str], ...] = ()
+    own_tools: frozenset[str] = frozenset()
 
 
 def is_graph_source(source: str) -> bool:
@@ -339,7 +342,10 @@ def graph_words(
     replies = replies_of(before, texts)
     later = _gathered(python_sources(each for each in texts if each not in before))
     moved = tuple(_moved(first, later))
-    return GraphWords(options, errors_of(read), counts, replies, moved=moved)
+    own = own_tool_names(read)
+    return GraphWords(
+        options, errors_of(read), counts, replies, moved=moved, own_tools=own
+    )
 
 
 def _moved(old: NamedValues, new: NamedValues) -> Iterator[tuple[str, str]]:
@@ -455,7 +461,8 @@ def adk_words(sources: Iterable[str]) -> GraphWords:
         found.read(each)
     options = tuple(found.options())[:MOST]
     agents = tuple(dict.fromkeys(_agents(read)))[:MOST]
-    return GraphWords(options, errors_of(read), agents=agents, adk=True)
+    own, errors = own_tool_names(read), errors_of(read)
+    return GraphWords(options, errors, agents=agents, adk=True, own_tools=own)
 
 
 def _agents(sources: Iterable[PythonSource]) -> Iterator[str]:

@@ -29,6 +29,7 @@ from refengine.testing.scenario import (
     Scenario,
     ScriptEntry,
 )
+from refengine.testing.subject_worlds.calls_together import SILENT, CallsSpoken
 
 NO_DIRECT: Final = "no tool returns directly"
 TOOLS: Final = "at least one tool"
@@ -48,17 +49,20 @@ class Spoken:
     """What two sides say of the worlds they are used in.
 
     ``direct`` is whether either speaks of tools that return directly; ``outside`` is
-    what the settings declare, in the words of ``OUTSIDE``.
+    what the settings declare, in the words of ``OUTSIDE``, and ``calls`` what they say
+    of calls that come together.
     """
 
     direct: bool = False
     outside: tuple[str, ...] = ()
+    calls: CallsSpoken = SILENT
 
     @classmethod
     def of(cls, sources: Iterable[str], outside: Sequence[str] = ()) -> Spoken:
         """Return what these sources say, and what is declared."""
-        direct = any(DIRECT.search(text) is not None for text in sources)
-        return cls(direct, tuple(outside))
+        texts = (*sources,)
+        direct = any(DIRECT.search(text) is not None for text in texts)
+        return cls(direct, tuple(outside), CallsSpoken.of(texts, direct=direct))
 
 
 UNSPOKEN: Final = Spoken()
