@@ -36,6 +36,7 @@ from refengine.testing.subject_worlds.graph_inputs import alike, nested
 from refengine.testing.subject_worlds.graph_worlds import graph_given, graph_worlds
 from refengine.testing.subject_worlds.kit import Data, Kit, fit, gaps_filled, json_text
 from refengine.testing.subject_worlds.named_values import GraphWords
+from refengine.testing.subject_worlds.option_worlds import option_worlds
 from refengine.testing.subject_worlds.unusual import UNSPOKEN, Spoken, unusual
 from refengine.testing.subject_worlds.words import Words, matching
 from refengine.testing.subject_worlds.worlds import (
@@ -218,7 +219,8 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
     names = tuple(name for name in words.names if name not in own_tools)
     others, by_number = replace(words, names=names), graphs is not None
     of_calls = calls_together(others, spoken.calls, by_number=by_number)
-    fixed = chain(edge_worlds(words), fixed_worlds(words), of_calls)
+    ours = edge_worlds(words), fixed_worlds(words), option_worlds(words), of_calls
+    fixed = chain(*ours)
     made = worlds(words, examples, seed)
     given: Iterable[tuple[str, Data]] = own.worlds
     if graphs is not None:

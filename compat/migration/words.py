@@ -49,6 +49,7 @@ from refengine.testing.subject_worlds.named_values import (
     is_adk_source,
     is_graph_source,
 )
+from refengine.testing.subject_worlds.option_worlds import options_read
 from refengine.testing.subject_worlds.source import (
     SourceWords,
     found_in,
@@ -226,7 +227,10 @@ def vocabulary(refs: Sequence[SubjectRef], how: CheckOptions) -> Vocabulary:
     errors = dict.fromkeys([*graph_words(sources.values()).errors, *scripts])
     old = [text for name, text in sources.items() if name.startswith("0/")]
     fit = fit_of(old, sources.values())
-    return Vocabulary(replace(words, errors=tuple(errors)[:MOST]), fit=fit)
+    words = replace(words, errors=tuple(errors)[:MOST])
+    if fit is None and how.wire is None and all(n.endswith(".py") for n in sources):
+        words = replace(words, options=options_read(python_sources(sources.values())))
+    return Vocabulary(words, fit=fit)
 
 
 def _schemas(sources: Mapping[str, str]) -> DeclaredSchemas:

@@ -16,6 +16,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final, TypeVar
 
+from refengine.messages import Json
+
 T = TypeVar("T")
 
 NEUTRAL_NAMES: Final = ("search", "fetch", "delete")
@@ -55,6 +57,8 @@ class Words:
     """Structured answers there: the name of a tool, none for plain text, and JSON."""
     own_tools: tuple[str, ...] = ()
     """Names of tools that the subject makes, and by which it answers."""
+    options: tuple[tuple[str, tuple[Json, ...]], ...] = ()
+    """Options that a caller gives to runs, and what each may be."""
 
     @property
     def some_names(self) -> tuple[str, ...]:
