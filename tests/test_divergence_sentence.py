@@ -124,3 +124,26 @@ def test_a_tool_of_the_subject_is_called_by_its_name() -> None:
     world = read_scenario({"agent": {}, "model_script": ["assistant:[o1:<own 1>({})]"]})
 
     assert [*code(world, {"o1": "refund"})] == ['model = [call("refund", id="o1")]']
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"role": "viewer"},
+        {"role": "user", "tenant": "a"},
+        {"role": "user", "content": None},
+        {"role": "assistant", "tool_calls": 3},
+        {"role": "assistant", "tool_calls": ["a"]},
+        {"role": ["user"]},
+        {"model_calls": "many"},
+        {"model_calls": None, "name": "x"},
+        {"point": None},
+        {"name": {"a": 1}, "arguments": 3},
+        {"error": {"role": "user"}},
+    ],
+)
+@pytest.mark.parametrize("code", sorted({each.split()[0] for each in SHAPES}))
+def test_state_with_keys_of_ours_is_told_as_what_it_is(code: str, state) -> None:
+    """State belongs to the subject, and may be called as anything of ours is."""
+    for old, new in ((state, MISSING), (MISSING, state), (state, {"role": "admin"})):
+        assert sentence(found(code, old, new, "effects"), None)

@@ -17,7 +17,7 @@ from compat.report.conform_text import counted
 from compat.report.story import LONGEST
 from compat.report.values import beside, brief
 from compat.verdicts.migration import DescribedDivergence
-from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.json_values import is_list, is_mapping, is_message
 from refengine.testing.notation import NotationError, parse_message
 from refengine.testing.scenario import Scenario
 from refengine.testing.trace import MISSING
@@ -239,7 +239,10 @@ def _phrase(value: object) -> str:
 
 def _of_mapping(value: Mapping[str, Any]) -> str:
     """Return what a mapping is, by the first key that says so."""
-    found = next((_BY_KEY[key](value) for key in _BY_KEY if key in value), None)
+    if is_message(value):
+        return _message(value)
+    told = (_BY_KEY[key](value) for key in _BY_KEY if key in value)
+    found = next(filter(None, told), "")
     return found or brief(json.dumps(value, ensure_ascii=False), WIDE)
 
 
@@ -247,7 +250,7 @@ def _message(value: Mapping[str, Any]) -> str:
     calls = [each["name"] for each in value.get("tool_calls", ())]
     if calls:
         return f"the model's call of {_phrase(calls)}"
-    return f"{_whose(value)} {_quoted(value)}"
+    return f"{_whose(value)} {_quoted(value.get('content') or '')}"
 
 
 def _point(value: Mapping[str, Any]) -> str:
@@ -256,6 +259,8 @@ def _point(value: Mapping[str, Any]) -> str:
 
 
 def _counts(value: Mapping[str, Any]) -> str:
+    if not all(isinstance(each, int) for each in value.values()):
+        return ""  # of some state, which has a name of its own like that
     ran = counted(value.get("executions", 0), "run")
     return f"{counted(value['model_calls'], 'model call')} and {ran} of the tool"
 
@@ -264,13 +269,14 @@ def _named(value: Mapping[str, Any]) -> str:
     data = value.get("data")
     told = "" if data in (None, "", {}) else json.dumps(data, ensure_ascii=False)
     given = value.get("arguments", told)
+    if not isinstance(value["name"], str) or not isinstance(given, str):
+        return ""  # of some state, as above
     more = "" if given in {"", "{}"} else f" with {brief(given, WIDE)}"
     return f"`{value['name']}`{more}"
 
 
 _BY_KEY: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = MappingProxyType(
     {
-        "role": _message,
         "error": lambda value: f"`{value['error']}`",
         "point": _point,
         "model_calls": _counts,
@@ -282,7 +288,7 @@ _BY_KEY: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = MappingProxyT
 
 def _whose(value: object) -> str:
     """Return whose message a value is."""
-    if not is_mapping(value) or "role" not in value:
+    if not is_message(value):
         return "it"
     if value["role"] == "tool" and value.get("name"):
         return f"the result of `{value['name']}`"

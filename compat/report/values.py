@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from compat.report import conform_text
 from compat.report.story import LONGEST, message_line
-from refengine.testing.json_values import is_mapping
+from refengine.testing.json_values import is_message
 from refengine.testing.trace import MISSING
 
 Row: TypeAlias = "tuple[str, str]"  # a mark ("-", "+" or " ") and a text
@@ -134,7 +134,7 @@ def paired(rows: Sequence[Row]) -> list[Beside]:
 
 
 def _told(value: object) -> str:
-    if is_mapping(value) and "role" in value:
+    if is_message(value):
         return message_line(value)
     return _json(value)
 

@@ -56,6 +56,15 @@ def read_chunk(text: str) -> MessageChunk:
     return MessageChunk(content, calls, given.get("id"), given.get("name"), extra=extra)
 
 
+def is_message(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Tell whether it is a message, and not some state that has a role as well."""
+    if not is_mapping(value) or value.keys() - _KEYS:
+        return False
+    role, calls = value.get("role"), value.get("tool_calls", ())
+    is_role = isinstance(role, str) and role in ROLES
+    return is_role and is_list(calls) and all(map(is_mapping, calls))
+
+
 def write(message: Message | MessageChunk) -> str:
     """Write a message or a chunk; the readers give an equal one back.
 
