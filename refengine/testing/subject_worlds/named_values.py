@@ -61,6 +61,8 @@ MISSED: Final = frozenset(
     )
 )
 """What code catches that looks for a value and may not find it."""
+TAKES: Final = "takes"
+"""How a subject tells its world by which door its caller gives a value."""
 RESERVED: Final = frozenset(
     (
         *("callbacks", "checkpoint_id", "checkpoint_ns", "configurable", "get"),
@@ -135,6 +137,9 @@ class NamedValues:
             for keyword in node.keywords
             if keyword.arg is not None and keyword.arg in SCHEMAS
         }
+        for call in (each for each in nodes if isinstance(each, ast.Call)):
+            if named(call.func) == TAKES:
+                self.declared |= {k.arg or "": text_of(k.value) for k in call.keywords}
         for name, door in used.items():
             checked, body = True, list[ast.stmt]()
             if name in classes:
@@ -296,6 +301,19 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
+class MovedValue:
+    """A value that NEW looks for by none of the doors by which OLD's caller gives it.
+
+    NEW may have ``declared`` that its caller gives it there.
+    """
+
+    name: str
+    old: str
+    new: str
+    declared: bool
+
+
+@dataclass(frozen=True, slots=True)
 class GraphWords:
     """Options of runs, names of errors, whether a source counts steps, and answers.
 
@@ -303,7 +321,6 @@ class GraphWords:
     ``adk`` says that it is agents of ADK, whose options are the state that a session
     begins with, and ``agents`` are their names. With ``limits`` runs are allowed few
     steps, each number of them: which suffices, another graph for the same code changes.
-    Names that ``moved`` come as NEW's context, by its schema, and by that door to OLD.
     """
 
     options: tuple[Option, ...] = ()
@@ -313,7 +330,7 @@ class GraphWords:
     agents: tuple[str, ...] = ()
     adk: bool = False
     limits: bool = False
-    moved: tuple[tuple[str, str], ...] = ()
+    moved: tuple[MovedValue, ...] = ()
 
 
 def is_graph_source(source: str) -> bool:
@@ -342,12 +359,13 @@ def graph_words(
     return GraphWords(options, errors_of(read), counts, replies, moved=moved)
 
 
-def _moved(old: NamedValues, new: NamedValues) -> Iterator[tuple[str, str]]:
-    """Yield names that come in a context which NEW declares, and to OLD otherwise."""
+def _moved(old: NamedValues, new: NamedValues) -> Iterator[MovedValue]:
     for name, doors in old.doors.items():
-        by_context = new.declared.get(name) == CONTEXT and name not in old.declared
-        if by_context and not doors & new.doors[name]:
-            yield name, " and ".join(sorted(doors))
+        now = new.doors.get(name, set())
+        if now and not doors & now and name not in old.elsewhere:
+            said = new.declared.get(name)
+            by_old, by_new = (" and ".join(sorted(each)) for each in (doors, now))
+            yield MovedValue(name, by_old, said or by_new, declared=said is not None)
 
 
 @cache
