@@ -174,13 +174,7 @@ class _Declarations:
 
     def _tools(self) -> Iterator[tuple[str, Schema]]:
         """Yield the arguments of each tool that the source makes."""
-        listed = {
-            each.id
-            for node in self._nodes
-            if isinstance(node, (ast.List, ast.Tuple))
-            for each in node.elts
-            if isinstance(each, ast.Name)
-        }
+        listed = {*self._listed()}
         for name, function in self._functions.items():
             marks = [*map(_marked, function.decorator_list)]
             marked = next((each for each in marks if "tool" in named(each[0])), None)
@@ -198,6 +192,19 @@ class _Declarations:
                 yield from self._written(node)
         for each in self._classes.values():
             yield from self._class_of_tool(each)
+
+    def _listed(self) -> Iterator[str]:
+        """Yield the names that stand in lists of tools, or that may be such a list."""
+        for node in self._nodes:
+            given: list[ast.expr] = []
+            if isinstance(node, ast.Call):
+                given = [*node.args]
+                given += [k.value for k in node.keywords if _is_of_tools(k.arg)]
+            elif isinstance(node, ast.Assign) and _is_of_tools(named(node.targets[0])):
+                given = [node.value]
+            inside = (each for value in given for each in ast.walk(value))
+            for each in (each for each in inside if isinstance(each, ast.List)):
+                yield from (n.id for n in each.elts if isinstance(n, ast.Name))
 
     def _made(
         self, call: ast.Call | None, name: str, function: Function | None
@@ -414,6 +421,10 @@ def _bounded(schema: Schema, bounds: Schema) -> Schema:
     if schema.get("type") == "array":
         bounds = {key.replace("Length", "Items"): v for key, v in bounds.items()}
     return {**schema, **bounds} if schema.get("type") != "null" else schema
+
+
+def _is_of_tools(name: str | None) -> bool:
+    return name is not None and "tool" in name.lower() and "callback" not in name
 
 
 def _marked(decorator: ast.expr) -> tuple[ast.expr, ast.Call | None]:
