@@ -5,13 +5,17 @@ from typing import Any
 
 import pytest
 
-from refengine.testing.subject_worlds.declared_schemas import declared_schemas
+from refengine.testing.subject_worlds.declared_schemas import (
+    UNCHECKED,
+    declared_schemas,
+)
 from refengine.testing.subject_worlds.edge_worlds import (
     RUNS,
     edge_answers,
     edge_calls,
     edge_worlds,
 )
+from refengine.testing.subject_worlds.named_values import graph_words
 from refengine.testing.subject_worlds.schema_edges import edges, fits, typical
 from refengine.testing.subject_worlds.source import python_sources
 from refengine.testing.subject_worlds.words import Words
@@ -134,6 +138,7 @@ ToolInfo("fourth", "d", {"type": "object", "properties": {"n": {"maximum": 9}}})
 TOOLS = [{"name": "fifth", "parameters": {"type": "object", "properties": {"k": {}}}}]
 Limits.model_validate(given)
 """
+LOOSE = {UNCHECKED: True}
 TOOLS = {
     "first": {
         "limit": {"type": "integer", "minimum": 1, "maximum": 50},
@@ -158,13 +163,30 @@ def test_schemas_are_read_from_a_source() -> None:
     assert found.tools["first"][0]["required"] == ["limit"]
     assert found.tools["second"][0]["additionalProperties"] is False
     assert found.values == {
-        "who": [{"type": "string", "minLength": 2}],
-        "size": [{"anyOf": [{"type": "integer"}, {"type": "null"}]}],
+        "who": [{"type": "string", "minLength": 2, **LOOSE}],
+        "size": [{"anyOf": [{"type": "integer"}, {"type": "null"}], **LOOSE}],
     }
     assert [*found.answers] == ["Answer"]
     assert [each["properties"] for each in found.checked] == [
         {"v": {"type": "number", "exclusiveMaximum": 0.5}}
     ]
+
+
+@pytest.mark.parametrize(
+    ("base", "wrong"), [("BaseModel", True), ("TypedDict", False), ("object", False)]
+)
+def test_values_of_another_type_come_only_where_a_class_checks_them(
+    base: str, wrong: bool
+) -> None:
+    source = (
+        f"class Ctx({base}):\n    size: Annotated[int, Field(le=9)]\n"
+        "create_agent(context_schema=Ctx)"
+    )
+    found = declared_schemas(python_sources([source]))
+    (option,) = graph_words([source], [source], found.values).options
+
+    assert all(each in option.edges for each in (8, 9, 10))
+    assert ("many" in option.edges) == wrong
 
 
 def test_one_name_may_have_another_schema_on_each_side() -> None:

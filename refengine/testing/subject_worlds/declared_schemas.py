@@ -93,6 +93,9 @@ ANSWERS: Final = frozenset(
 CHECKS: Final = frozenset(
     ("model_validate", "model_validate_json", "model_validate_strings", "parse_obj")
 )
+MODELS: Final = frozenset(("AgentStatePydantic", "BaseModel"))
+UNCHECKED: Final = "x-unchecked"
+"""A key of schemas of ours: their class takes whatever it is given."""
 VALUES: Final = frozenset(("state_schema", "context_schema", "config_schema"))
 
 
@@ -157,9 +160,11 @@ class _Declarations:
                 made.tools[name] = _once([*made.tools.get(name, ()), schema])
         for name, schema in self._told(ANSWERS):
             made.answers[name] = [schema]
-        for _, schema in self._told(VALUES):
+        for of, schema in self._told(VALUES):
+            checks = self._is_pydantic(of)
+            loose = {} if checks else {UNCHECKED: True}
             for name, each in schema["properties"].items():
-                made.values[name] = _once([*made.values.get(name, ()), each])
+                made.values[name] = _once([*made.values.get(name, ()), each | loose])
         rest = (each for each in self._checked() if each not in self._used)
         made.checked = _once(filter(None, map(self._model, rest)))
         return made
@@ -312,6 +317,12 @@ class _Declarations:
         if _is_closed(of):
             made["additionalProperties"] = False
         return made if made["properties"] else None
+
+    def _is_pydantic(self, name: str) -> bool:
+        """Tell whether a class refuses what does not fit, by itself or by a base."""
+        of = self._classes.get(name)
+        bases = [] if of is None else list(map(named, of.bases))
+        return name in MODELS or any(map(self._is_pydantic, bases))
 
     def _field(
         self, annotation: ast.expr | None, default: ast.expr | None, depth: int = 0

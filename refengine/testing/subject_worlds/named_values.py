@@ -19,6 +19,7 @@ from typing import Final, TypeAlias
 
 from refengine.messages import Json
 from refengine.testing.subject_worlds.answers import replies_of
+from refengine.testing.subject_worlds.declared_schemas import UNCHECKED
 from refengine.testing.subject_worlds.schema_edges import (
     Schema,
     edges,
@@ -410,10 +411,14 @@ def _options(found: NamedValues, old: NamedValues) -> Iterator[Option]:
 
 
 def _at_edges(option: Option, schemas: Sequence[Schema]) -> Option:
-    """Return the option with values that one of its schemas takes, and their edges."""
+    """Return the option with values that one of its schemas takes, and their edges.
+
+    Values of another type only where something checks them: no caller gives such.
+    """
     if not schemas:
         return option
-    near = [edge.value for schema in schemas for edge in edges(schema)]
+    both = ((schema, edge) for schema in schemas for edge in edges(schema))
+    near = [edge.value for s, edge in both if edge.sharp or UNCHECKED not in s]
     some = [*(each for each in option.values), *map(typical, schemas)]
     fit = [each for each in some if any(fits(each, schema) for schema in schemas)]
     values = [each for at, each in enumerate(fit) if each not in fit[:at]]
