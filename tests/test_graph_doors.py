@@ -209,6 +209,35 @@ def test_what_a_caller_gives_and_how_is_told_by_the_older_side(
     assert (option.doors, option.needed) == (doors, needed)
 
 
+DECLARED = (
+    f"class Ctx:\n    who: str = ''\ncreate_agent(context_schema=Ctx)\n{BY_CONTEXT}"
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "moved"),
+    [
+        (BY_CONFIG, BY_CONTEXT, [("configurable", "context", False)]),
+        (BY_CONFIG, DECLARED, [("configurable", "context", True)]),
+        (
+            BY_CONFIG,
+            f'takes(who="state")\n{OF_STATE}',
+            [("configurable", "state", True)],
+        ),
+        (BY_CONTEXT, BY_CONFIG, [("context", "configurable", False)]),
+        (BY_CONFIG, f"{BY_CONFIG}\n{BY_CONTEXT}", []),
+        (f'{BY_CONFIG}\ny = other.get("who")', BY_CONTEXT, []),
+        (BY_CONFIG, "pass", []),
+    ],
+)
+def test_a_value_that_new_looks_for_elsewhere_is_told(
+    old: str, new: str, moved: Any
+) -> None:
+    found = graph_words([old, new], [old]).moved
+
+    assert [(each.old, each.new, each.declared) for each in found] == moved
+
+
 def limited(world: World) -> Any:
     face = world.as_langchain()
     agent = create_react_agent(face.model, face.tools)

@@ -35,7 +35,7 @@ from refengine.testing.subject_worlds.fits import WorldFit
 from refengine.testing.subject_worlds.graph_inputs import alike, nested
 from refengine.testing.subject_worlds.graph_worlds import graph_given, graph_worlds
 from refengine.testing.subject_worlds.kit import Data, Kit, fit, gaps_filled, json_text
-from refengine.testing.subject_worlds.named_values import GraphWords
+from refengine.testing.subject_worlds.named_values import GraphWords, MovedValue
 from refengine.testing.subject_worlds.option_worlds import option_worlds
 from refengine.testing.subject_worlds.unusual import UNSPOKEN, Spoken, unusual
 from refengine.testing.subject_worlds.words import Words, matching
@@ -151,8 +151,8 @@ class Corpus:
     of ``slow`` ones take milliseconds, as those of other frameworks do, and each of
     ``costly`` ones starts a program. ``additions`` are channels and paths at which what
     only NEW has is not a difference. ``points`` are those in which the engines of both
-    sides differ, None where none is known. Names that ``moved`` come to NEW in its
-    context, and to OLD by the door that stands beside each.
+    sides differ, None where none is known. Values that ``moved`` NEW looks for
+    elsewhere.
     """
 
     worlds: tuple[MigrationWorld, ...]
@@ -164,7 +164,7 @@ class Corpus:
     costly: bool = False
     additions: tuple[tuple[str, str], ...] = ()
     points: PointWorlds | None = None
-    moved: tuple[tuple[str, str], ...] = ()
+    moved: tuple[MovedValue, ...] = ()
 
     def unusual(self, world: Scenario) -> str | None:
         """Return why no application of the two sides meets a world, of any kind."""

@@ -32,6 +32,7 @@ from compat.verdicts.relations import DEFAULT_RELATION, channels_of
 from compat.verdicts.sharpness import Sharpness, Unnoticed
 from compat.verdicts.weakness import is_weak, most_telling
 from refengine.testing.json_values import is_mapping
+from refengine.testing.subject_worlds.named_values import MovedValue
 from refengine.testing.trace import MISSING
 
 STYLES: Final = {"-": "red", "+": "green", " ": "dim"}
@@ -369,9 +370,7 @@ def _basis(verdict: Migration, *, verbose: bool) -> Iterator[Text]:
         yield _indented(f"a search of {counted(plays, 'play')} added {joined} of them")
     yield from map(_indented, _domain(verdict))
     yield from map(_indented, _groups(verdict))
-    for name, door in verdict.moved:
-        had = f"NEW declares {name!r} in its context, OLD had it by its {door}"
-        yield _indented(f"{had}: your application has to give it there")
+    yield from map(_indented, map(_moved, verdict.moved))
     if verdict.points is not None:
         yield from map(_indented, _points(verdict.points))
     for side in SIDES:
@@ -380,6 +379,19 @@ def _basis(verdict: Migration, *, verbose: bool) -> Iterator[Text]:
         for text, times in [*verdict.failures.get(side, {}).items()][:MANY]:
             line = f"its own code broke in {counted(times, 'world')}: {brief(text)}"
             yield _indented(line, "yellow")
+
+
+def _moved(value: MovedValue) -> str:
+    """Return by which doors a value comes, and what the user has to do."""
+    name, old, new = value.name, value.old, value.new
+    if value.declared:
+        return (
+            f"your application has to give {name!r} as {new}, where OLD had it as {old}"
+        )
+    told = (
+        f"NEW looks for {name!r} as {new}, and is given it as {old}, as OLD is: if your"
+    )
+    return f"{told} application gives it there, NEW has to say so"
 
 
 def _domain(verdict: Migration) -> Iterator[str]:

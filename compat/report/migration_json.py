@@ -168,6 +168,15 @@ class ReportedPoints(ReportPart):
     each: list[ReportedPoint]
 
 
+class ReportedMove(ReportPart):
+    """A value that NEW looks for by another door than OLD."""
+
+    name: str
+    old: str
+    new: str
+    declared: bool
+
+
 class ReportedVerdict(ReportPart):
     """The answer for one pair of sides."""
 
@@ -195,7 +204,7 @@ class ReportedVerdict(ReportPart):
     volatile_by_door: dict[str, Any]
     search: ReportedSearch | None
     sharpness: ReportedSharpness | None
-    moved: list[tuple[str, str]]
+    moved: list[ReportedMove]
     sharpness_old: ReportedSharpness | None
     weakly: list[ReportedWeakness]
     points: ReportedPoints | None
@@ -276,7 +285,7 @@ def to_json(verdict: Migration) -> Json:
         volatile_by_door=VOLATILE if verdict.of_graphs else {},
         search=verdict.searched and _told(ReportedSearch, verdict.searched),
         sharpness=_sharpness(verdict.sharpness),
-        moved=[list(each) for each in verdict.moved],
+        moved=[_told(ReportedMove, each) for each in verdict.moved],
         sharpness_old=_sharpness(verdict.sharpness_old),
         weakly=[
             _told(ReportedWeakness, each)

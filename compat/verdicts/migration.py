@@ -16,6 +16,7 @@ from refengine.testing.scenario import Scenario
 
 if TYPE_CHECKING:
     from refengine.messages import Json
+    from refengine.testing.subject_worlds.named_values import MovedValue
 else:
     # pydantic reads these types where a verdict comes from another process, and cannot
     # follow one that is made of itself.
@@ -255,10 +256,10 @@ class Migration:
     NEW is ``unbuilt`` where only OLD can be built, and that in every world.
     ``points`` are those in which the engines differ, None where none is known, and
     ``point`` is that which the divergence was seen at. ``failures`` are what broke by
-    itself in a side's own code, with how many sessions. Names that ``moved`` come to
-    NEW in the context that it declares, and to OLD by the door beside each.
-    ``sharpness`` is NEW's, and ``sharpness_old`` that of OLD, None where no small
-    change was to be played; where it is ``strict``, what holds weakly is not enough.
+    itself in a side's own code, with how many sessions. Values that ``moved`` NEW looks
+    for by another door than OLD. ``sharpness`` is NEW's, and ``sharpness_old`` that of
+    OLD, None where no small change was to be played; where it is ``strict``, what holds
+    weakly is not enough.
     """
 
     required: str
@@ -291,7 +292,7 @@ class Migration:
         default_factory=dict[str, tuple[str, str]]
     )
     unbuilt: bool = False
-    moved: Sequence[tuple[str, str]] = ()
+    moved: Sequence[MovedValue] = ()
     points: PointsVerdict | None = None
     point: PointVerdict | None = None
     failures: Mapping[Side, Mapping[str, int]] = field(

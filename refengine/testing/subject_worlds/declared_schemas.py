@@ -93,6 +93,9 @@ ANSWERS: Final = frozenset(
 CHECKS: Final = frozenset(
     ("model_validate", "model_validate_json", "model_validate_strings", "parse_obj")
 )
+MODELS: Final = frozenset(("AgentStatePydantic", "BaseModel"))
+UNCHECKED: Final = "x-unchecked"
+"""A key of schemas of ours: their class takes whatever it is given."""
 VALUES: Final = frozenset(("state_schema", "context_schema", "config_schema"))
 
 
@@ -157,9 +160,11 @@ class _Declarations:
                 made.tools[name] = _once([*made.tools.get(name, ()), schema])
         for name, schema in self._told(ANSWERS):
             made.answers[name] = [schema]
-        for _, schema in self._told(VALUES):
+        for of, schema in self._told(VALUES):
+            checks = self._is_pydantic(of)
+            loose = {} if checks else {UNCHECKED: True}
             for name, each in schema["properties"].items():
-                made.values[name] = _once([*made.values.get(name, ()), each])
+                made.values[name] = _once([*made.values.get(name, ()), each | loose])
         rest = (each for each in self._checked() if each not in self._used)
         made.checked = _once(filter(None, map(self._model, rest)))
         return made
@@ -174,13 +179,7 @@ class _Declarations:
 
     def _tools(self) -> Iterator[tuple[str, Schema]]:
         """Yield the arguments of each tool that the source makes."""
-        listed = {
-            each.id
-            for node in self._nodes
-            if isinstance(node, (ast.List, ast.Tuple))
-            for each in node.elts
-            if isinstance(each, ast.Name)
-        }
+        listed = {*self._listed()}
         for name, function in self._functions.items():
             marks = [*map(_marked, function.decorator_list)]
             marked = next((each for each in marks if "tool" in named(each[0])), None)
@@ -198,6 +197,19 @@ class _Declarations:
                 yield from self._written(node)
         for each in self._classes.values():
             yield from self._class_of_tool(each)
+
+    def _listed(self) -> Iterator[str]:
+        """Yield the names that stand in lists of tools, or that may be such a list."""
+        for node in self._nodes:
+            given: list[ast.expr] = []
+            if isinstance(node, ast.Call):
+                given = [*node.args]
+                given += [k.value for k in node.keywords if _is_of_tools(k.arg)]
+            elif isinstance(node, ast.Assign) and _is_of_tools(named(node.targets[0])):
+                given = [node.value]
+            inside = (each for value in given for each in ast.walk(value))
+            for each in (each for each in inside if isinstance(each, ast.List)):
+                yield from (n.id for n in each.elts if isinstance(n, ast.Name))
 
     def _made(
         self, call: ast.Call | None, name: str, function: Function | None
@@ -305,6 +317,12 @@ class _Declarations:
         if _is_closed(of):
             made["additionalProperties"] = False
         return made if made["properties"] else None
+
+    def _is_pydantic(self, name: str) -> bool:
+        """Tell whether a class refuses what does not fit, by itself or by a base."""
+        of = self._classes.get(name)
+        bases = [] if of is None else list(map(named, of.bases))
+        return name in MODELS or any(map(self._is_pydantic, bases))
 
     def _field(
         self, annotation: ast.expr | None, default: ast.expr | None, depth: int = 0
@@ -414,6 +432,10 @@ def _bounded(schema: Schema, bounds: Schema) -> Schema:
     if schema.get("type") == "array":
         bounds = {key.replace("Length", "Items"): v for key, v in bounds.items()}
     return {**schema, **bounds} if schema.get("type") != "null" else schema
+
+
+def _is_of_tools(name: str | None) -> bool:
+    return name is not None and "tool" in name.lower() and "callback" not in name
 
 
 def _marked(decorator: ast.expr) -> tuple[ast.expr, ast.Call | None]:

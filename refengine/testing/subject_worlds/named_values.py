@@ -19,6 +19,7 @@ from typing import Final, TypeAlias
 
 from refengine.messages import Json
 from refengine.testing.subject_worlds.answers import replies_of
+from refengine.testing.subject_worlds.declared_schemas import UNCHECKED
 from refengine.testing.subject_worlds.own_tool_names import own_tool_names
 from refengine.testing.subject_worlds.schema_edges import (
     Schema,
@@ -62,6 +63,8 @@ MISSED: Final = frozenset(
     )
 )
 """What code catches that looks for a value and may not find it."""
+TAKES: Final = "takes"
+"""How a subject tells its world by which door its caller gives a value."""
 RESERVED: Final = frozenset(
     (
         *("callbacks", "checkpoint_id", "checkpoint_ns", "configurable", "get"),
@@ -136,6 +139,9 @@ class NamedValues:
             for keyword in node.keywords
             if keyword.arg is not None and keyword.arg in SCHEMAS
         }
+        for call in (each for each in nodes if isinstance(each, ast.Call)):
+            if named(call.func) == TAKES:
+                self.declared |= {k.arg or "": text_of(k.value) for k in call.keywords}
         for name, door in used.items():
             checked, body = True, list[ast.stmt]()
             if name in classes:
@@ -297,6 +303,19 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
+class MovedValue:
+    """A value that NEW looks for by none of the doors by which OLD's caller gives it.
+
+    NEW may have ``declared`` that its caller gives it there.
+    """
+
+    name: str
+    old: str
+    new: str
+    declared: bool
+
+
+@dataclass(frozen=True, slots=True)
 class GraphWords:
     """Options of runs, names of errors, whether a source counts steps, and answers.
 
@@ -304,7 +323,6 @@ class GraphWords:
     ``adk`` says that it is agents of ADK, whose options are the state that a session
     begins with, and ``agents`` are their names. With ``limits`` runs are allowed few
     steps, each number of them: which suffices, another graph for the same code changes.
-    Names that ``moved`` come as NEW's context, by its schema, and by that door to OLD.
     ``own_tools`` are the names of the sources' own tools.
     """
 
@@ -315,7 +333,7 @@ class GraphWords:
     agents: tuple[str, ...] = ()
     adk: bool = False
     limits: bool = False
-    moved: tuple[tuple[str, str], ...] = ()
+    moved: tuple[MovedValue, ...] = ()
     own_tools: frozenset[str] = frozenset()
 
 
@@ -348,12 +366,13 @@ def graph_words(
     )
 
 
-def _moved(old: NamedValues, new: NamedValues) -> Iterator[tuple[str, str]]:
-    """Yield names that come in a context which NEW declares, and to OLD otherwise."""
+def _moved(old: NamedValues, new: NamedValues) -> Iterator[MovedValue]:
     for name, doors in old.doors.items():
-        by_context = new.declared.get(name) == CONTEXT and name not in old.declared
-        if by_context and not doors & new.doors[name]:
-            yield name, " and ".join(sorted(doors))
+        now = new.doors.get(name, set())
+        if now and not doors & now and name not in old.elsewhere:
+            said = new.declared.get(name)
+            by_old, by_new = (" and ".join(sorted(each)) for each in (doors, now))
+            yield MovedValue(name, by_old, said or by_new, declared=said is not None)
 
 
 @cache
@@ -398,10 +417,14 @@ def _options(found: NamedValues, old: NamedValues) -> Iterator[Option]:
 
 
 def _at_edges(option: Option, schemas: Sequence[Schema]) -> Option:
-    """Return the option with values that one of its schemas takes, and their edges."""
+    """Return the option with values that one of its schemas takes, and their edges.
+
+    Values of another type only where something checks them: no caller gives such.
+    """
     if not schemas:
         return option
-    near = [edge.value for schema in schemas for edge in edges(schema)]
+    both = ((schema, edge) for schema in schemas for edge in edges(schema))
+    near = [edge.value for s, edge in both if edge.sharp or UNCHECKED not in s]
     some = [*(each for each in option.values), *map(typical, schemas)]
     fit = [each for each in some if any(fits(each, schema) for schema in schemas)]
     values = [each for at, each in enumerate(fit) if each not in fit[:at]]

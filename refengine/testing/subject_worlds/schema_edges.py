@@ -122,14 +122,20 @@ def _within(value: object, schema: Schema) -> bool:
 
 
 def _counted(count: int, schema: Schema, what: str) -> bool:
-    least, most = schema.get(f"min{what}", 0), schema.get(f"max{what}")
-    return count >= least and (most is None or count <= most)
+    least, most = bound(schema, f"min{what}"), bound(schema, f"max{what}")
+    return (least is None or count >= least) and (most is None or count <= most)
+
+
+def bound(schema: Schema, name: str) -> Any:  # noqa: ANN401  # int or float, None without
+    """Return a bound of a schema, None where no number is one."""
+    found = schema.get(name)
+    number = isinstance(found, (int, float)) and not isinstance(found, bool)
+    return found if number and (found or name != "multipleOf") else None
 
 
 def _numbered(value: float, schema: Schema) -> bool:
-    return all(
-        keeps(value, schema[name]) for name, keeps in NUMBERED.items() if name in schema
-    )
+    bounds = ((keeps, bound(schema, name)) for name, keeps in NUMBERED.items())
+    return all(most is None or keeps(value, most) for keeps, most in bounds)
 
 
 def _is_multiple(value: float, of: float) -> bool:
@@ -193,10 +199,9 @@ def typical(schema: object, depth: int = 0) -> Any:  # noqa: ANN401  # a JSON va
         return schema["const"]
     if is_list(schema.get("enum")) and schema["enum"]:
         return schema["enum"][0]
-    for choice in CHOICES:
-        for each in schema.get(choice, ()):
-            if each.get("type") != "null":
-                return typical(each, depth)
+    for each in filter(is_mapping, _chosen(schema)):
+        if each.get("type") != "null":
+            return typical(each, depth)
     found = _plain(schema, depth)
     if fits(found, schema) or not {"string", "integer", "number"} & {*kinds_of(schema)}:
         return found
@@ -211,7 +216,7 @@ def _plain(schema: Schema, depth: int) -> Any:  # noqa: ANN401  # a JSON value
         fields = fields_of(schema).items()
         return {name: typical(each, depth + 1) for name, each in fields}
     if kind == "array":
-        least = min(max(schema.get("minItems", 1), 1), LONGEST)
+        least = int(min(max(bound(schema, "minItems") or 1, 1), LONGEST))
         item = typical(schema.get("items", {}), depth + 1)
         return [item] * (least if depth < DEEPEST else 0)
     return {"integer": 1, "number": 1.5, "boolean": True, "null": None}.get(kind, "a")
@@ -228,9 +233,8 @@ def edges(schema: object, depth: int = 0) -> Sequence[SchemaEdge]:
 
 
 def _edges(schema: Schema, depth: int) -> Iterator[SchemaEdge]:
-    for choice in CHOICES:
-        for each in (e for part in schema.get(choice, ()) for e in edges(part, depth)):
-            yield SchemaEdge(each.value, fits(each.value, schema), each.sharp)
+    for each in (edge for part in _chosen(schema) for edge in edges(part, depth)):
+        yield SchemaEdge(each.value, fits(each.value, schema), each.sharp)
     kinds = kinds_of(schema)
     if "const" in schema or is_list(schema.get("enum")):
         yield from _choices(schema)
@@ -254,6 +258,12 @@ def _scalars(schema: Schema, kinds: Sequence[str]) -> Iterator[SchemaEdge]:
         yield from (SchemaEdge(each, fits=True) for each in (False, True))
 
 
+def _chosen(schema: Schema) -> Iterator[object]:
+    """Yield the schemas that a schema is put together from."""
+    for choice in CHOICES:
+        yield from schema[choice] if is_list(schema.get(choice)) else ()
+
+
 def _choices(schema: Schema) -> Iterator[SchemaEdge]:
     """Yield each choice, one in other letters, and what is none."""
     some = [schema["const"]] if "const" in schema else [*schema["enum"]]
@@ -266,15 +276,14 @@ def _choices(schema: Schema) -> Iterator[SchemaEdge]:
 
 def _numbers(schema: Schema) -> Iterator[SchemaEdge]:
     whole = "number" not in kinds_of(schema)
-    step = schema.get("multipleOf")
+    step = bound(schema, "multipleOf")
     near: list[float] = (
         [0, step, 2 * step, step + (1 if whole else step / 2)] if step else []
     )
     for name in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"):
-        bound = schema.get(name)
-        if isinstance(bound, (int, float)):
-            off = 1 if whole else 0.5
-            near += [bound - off, bound, bound + off]
+        at = bound(schema, name)
+        off = 1 if whole else 0.5
+        near += [at - off, at, at + off] if at is not None else []
     for each in near:
         value = int(each) if each == int(each) and whole else each
         yield SchemaEdge(value, fits(value, schema))
