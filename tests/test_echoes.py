@@ -37,9 +37,15 @@ def trace(
         ),
         ("run_end", {"status": "completed", "messages": [*map(said, kept)]}),
     ]
+    return traced(entries)
+
+
+def traced(entries: Sequence[tuple[str, Mapping[str, Any]]]) -> TraceChannels:
+    """Return a run in which this was observed."""
+    built = ("build", {"asked": "sync", "way": "sync"})
     items = (
         {"seq": at, "run": 1, "kind": kind, "call_id": None, "data": data}
-        for at, (kind, data) in enumerate(entries)
+        for at, (kind, data) in enumerate([built, *entries])
     )
     return TraceChannels("\n".join(map(json.dumps, items)))
 
@@ -77,6 +83,17 @@ def test_what_a_consumer_knows_and_is_shown_again_is_no_event(
     found = trace(given, shown, kept)
 
     assert [each.value["text"] for each in found.entries("events")] == told
+
+
+def test_events_of_agents_that_keep_sessions_are_no_echoes() -> None:
+    """Theirs have an author, and results that say in themselves whose they are."""
+    whole = {"text": "", "tool_calls": [], "responses": [["c1", "look", {}]]}
+    told = {"kind": "tool", "author": "desk", "whole": whole}
+    shown: list[tuple[str, Mapping[str, Any]]] = [("event", told)] * 2
+    ends = ("run_end", {"status": "completed", "messages": []})
+    found = traced([("run_start", {"messages": []}), *shown, ends])
+
+    assert len(found.entries("events")) == 2
 
 
 @pytest.mark.parametrize(

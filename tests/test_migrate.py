@@ -95,7 +95,7 @@ def test_port_that_does_the_same_holds(command) -> None:
     more = command("old.py", new(TELLS), "--verbose")
 
     assert done.code == 0
-    assert done.out.startswith("HOLDS  identical\n")
+    assert done.out.startswith("HOLDS  identical, weakly: no small change of either")
     assert ": entered" not in done.out
     assert "middlewares[0].before_chat_model: entered" in more.out
     assert done.err == ""
@@ -589,7 +589,7 @@ def test_folder_is_judged_as_it_declares(command, tmp_path: Path) -> None:
     assert done.code == 1
     assert (counts["cases"], counts["met"]) == (3, 2)
     assert FolderReport.model_validate_json(Path("all.json").read_text("utf-8"))
-    assert "met     sees/right.py  identical\n" in done.out
+    assert "met     sees/right.py  identical, weakly\n" in done.out
     assert "NOT MET sees/wrong_b.py  EFFECT_LOST, expected ORDER\n" in done.out
     assert "sees/wrong_b.py, expected ORDER:\nDIVERGES" in done.out
 

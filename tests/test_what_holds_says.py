@@ -116,6 +116,14 @@ def test_a_headline_tells_two_things_of_different_kinds() -> None:
     ]
 
 
+def test_a_branch_that_looks_at_a_type_is_told_last() -> None:
+    arms = ("old.py, line 2: if isinstance(x, int): false", *UNTAKEN.uncovered)
+    sides = {**ALONE.exercise, "old": replace(UNTAKEN, uncovered=arms)}
+    told = [each.what for each in most_telling(replace(ALONE, exercise=sides))]
+
+    assert [each.split(": ")[0] for each in told] == ["OLD old.py:3", "OLD old.py:2"]
+
+
 def test_least_sharpness_is_asked_of_both_sides() -> None:
     blunt = replace(BLUNT, least=90.0)
     sharp = replace(SHARP, least=90.0)

@@ -214,14 +214,7 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
     """
     if examples < 1:
         raise NoExamplesError(examples)
-    fixed: Iterator[tuple[str, object]]
-    own_tools = frozenset[str]() if graphs is None else graphs.own_tools
-    names = tuple(name for name in words.names if name not in own_tools)
-    others, by_number = replace(words, names=names), graphs is not None
-    of_calls = calls_together(others, spoken.calls, by_number=by_number)
-    ours = edge_worlds(words), fixed_worlds(words), option_worlds(words), of_calls
-    fixed = chain(*ours)
-    made = worlds(words, examples, seed)
+    fixed, made = _by_lists(words, graphs, spoken), worlds(words, examples, seed)
     given: Iterable[tuple[str, Data]] = own.worlds
     if graphs is not None:
         # Graphs are kept, interrupted and cancelled by their own frameworks' rules.
@@ -230,12 +223,12 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
             (adk_worlds, adk_given) if graphs.adk else (graph_worlds, graph_given)
         )
         made = fitting(words, graphs, [*usual, *made], seed)
-        fixed = chain()
+        fixed = iter(())
         given = kept(given, graphs, seed)
     elif fit is not None:
         usual = (each for each in fixed if each[0] not in LASTING)
         made = fit.worlds(words, [*usual, *made], seed)
-        fixed = chain()
+        fixed = iter(())
         given = [(family, fit.fitted(world)) for family, world in given]
     entries = [
         _entry(family, _declared(family, world, own.declared), at_first, spoken)
@@ -262,6 +255,19 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
         points=points,
         moved=() if graphs is None else graphs.moved,
     )
+
+
+def _by_lists(
+    words: Words, graphs: GraphWords | None, spoken: Spoken
+) -> Iterator[tuple[str, object]]:
+    """Yield the worlds that nothing is drawn for, in the words of the sources."""
+    own_tools = frozenset[str]() if graphs is None else graphs.own_tools
+    names = tuple(name for name in words.names if name not in own_tools)
+    others, by_number = replace(words, names=names), graphs is not None
+    yield from edge_worlds(words)
+    yield from fixed_worlds(words)
+    yield from option_worlds(words)
+    yield from calls_together(others, spoken.calls, by_number=by_number)
 
 
 def _declared(family: str, world: Any, tools: Mapping[str, DeclaredTool]) -> object:  # noqa: ANN401  # JSON of a scenario

@@ -126,7 +126,7 @@ def folder_lines(
             yield Text(f"\n{case.piece}/{case.case}, expected {case.expected}:", "bold")
             yield from lines(case.verdict, verbose=verbose)
     met, weak = sum(case.met for case in cases), sum(map(is_weak_case, cases))
-    more = f", {weak} of those that hold do so weakly" if weak else ""
+    more = f", {weak} weakly" if weak else ""
     yield Text(f"\n{counted(len(cases), 'case')}, {met} met{more}")
     found = {k: v for case in cases for k, v in case.verdict.frameworks.items()}
     if found:

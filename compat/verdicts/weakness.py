@@ -58,7 +58,10 @@ def weaknesses(verdict: Migration) -> Iterator[Weakness]:
     for each in verdict.unplayed:
         yield Weakness(f"the point {each.id} was not played", "one of its worlds")
     branches = [
-        [_untaken(side, each) for each in _exercise(verdict, side).uncovered]
+        [
+            _untaken(side, each)
+            for each in sorted(_uncovered(verdict, side), key=_guards)
+        ]
         for side in SIDES
     ]
     changes = [[*_unsharp(side, each)] for side, each in verdict.sharp_sides]
@@ -68,8 +71,13 @@ def weaknesses(verdict: Migration) -> Iterator[Weakness]:
         yield Weakness(NOT_PLAYED, PLAYING)
 
 
-def _exercise(verdict: Migration, side: Side) -> Exercise:
-    return verdict.exercise.get(side, Exercise("", {}))
+def _uncovered(verdict: Migration, side: Side) -> Sequence[str]:
+    return verdict.exercise.get(side, Exercise("", {})).uncovered
+
+
+def _guards(arm: str) -> bool:
+    """Tell whether a branch looks at a type, as what is for type checkers does."""
+    return "isinstance(" in arm
 
 
 def _untaken(side: Side, arm: str) -> Weakness:

@@ -13,27 +13,27 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from refengine.testing.json_values import is_list, is_mapping
 
 Item: TypeAlias = "Mapping[str, Any]"
 Key: TypeAlias = "tuple[str, str, str]"  # who, the text, and its calls
 
-AGAIN: Final = frozenset(("hook", "tool"))
-"""Kinds of events that may be echoes; what a model says, it says now."""
-
 
 def echoes(items: Iterable[Item]) -> frozenset[int]:
     """Return which events are echoes, by when they were observed.
 
-    A run that begins with a message, and ends with it twice, shows it once.
+    Only graphs have any, and what a model says, it says now. A run that begins with a
+    message, and ends with it twice, shows it once.
     """
     runs: dict[int, list[Item]] = {}
+    graph = False
     for each in items:
+        graph = graph or (each["kind"] == "build" and "way" in each["data"])
         if each["kind"] in {"run_start", "run_end", "event"}:
             runs.setdefault(each["run"], []).append(each)
-    if not any(map(_may_be_one, chain.from_iterable(runs.values()))):
+    if not graph or not any(map(_may_be_one, chain.from_iterable(runs.values()))):
         return frozenset()
     found: list[int] = []
     before: Sequence[Item] = ()
@@ -46,11 +46,14 @@ def echoes(items: Iterable[Item]) -> frozenset[int]:
 
 
 def _may_be_one(each: Item) -> bool:
-    return (
-        each["kind"] == "event"
-        and each["data"]["kind"] in AGAIN
-        and ("whole" in each["data"])
-    )
+    """Tell whether an event shows a message of a graph that may have been shown before.
+
+    Others say who their author is, and of a result which call it answers.
+    """
+    data = each["data"]
+    if each["kind"] != "event" or "whole" not in data or "author" in data:
+        return False
+    return data["kind"] == "hook" or (data["kind"] == "tool" and bool(each["call_id"]))
 
 
 def _known(run: Sequence[Item], before: Sequence[Item]) -> Counter[Key]:
@@ -79,7 +82,7 @@ def _of_run(
         kind = each["data"]["kind"]
         role = f"tool {each['call_id']}" if kind == "tool" else "assistant"
         key = role, whole["text"], json.dumps(whole["tool_calls"])
-        if kind in AGAIN and known[key] and not new[key]:
+        if _may_be_one(each) and known[key] and not new[key]:
             yield each["seq"]
         known[key] += 1
         new[key] -= new[key] > 0
