@@ -7,6 +7,7 @@ import sys
 import pytest
 from rich.text import Text
 
+from compat.cli.command import refuse
 from compat.report.terminal import console
 
 
@@ -19,6 +20,20 @@ def test_brackets_and_colons_are_the_callers_data(line, form, capsys) -> None:
     console().print(form(line))
 
     assert capsys.readouterr().out == f"{line}\n"
+
+
+@pytest.mark.parametrize("form", [str, Text])
+def test_what_moves_a_cursor_or_turns_the_writing_is_an_escape(form, capsys) -> None:
+    console().print(form("a\x1b[2J\u202eb\nc\x9b"))
+
+    assert capsys.readouterr().out == "a\\x1b[2J\\u202eb\nc\\x9b\n"
+
+
+def test_message_of_a_mistake_moves_no_cursor_either(capsys) -> None:
+    with pytest.raises(SystemExit):
+        refuse("some", "no\x1b[31m.py\nis not there")
+
+    assert capsys.readouterr().err == "refengine some: no\\x1b[31m.py\nis not there\n"
 
 
 def test_a_reader_that_leaves_does_not_end_the_work(monkeypatch, tmp_path) -> None:

@@ -267,9 +267,11 @@ def _unknown_option(error: click.NoSuchOption) -> str:
 
 def refuse(name: str, message: object, code: int = USAGE) -> NoReturn:
     """Report a user's mistake, or what else is in the way, in its words, and leave."""
+    from compat.report.conform_text import visible
     from compat.wire.scrubbing.scrubber import output_scrubber
 
-    sys.stderr.write(output_scrubber().text(f"refengine {name}: {message}\n"))
+    said = output_scrubber().text(f"refengine {name}: {message}\n")
+    sys.stderr.write(visible(said))
     raise SystemExit(code)
 
 

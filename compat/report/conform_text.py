@@ -37,6 +37,11 @@ def plain(text: str) -> str:
     return _UNSEEN.sub(lambda found: _escape(found.group()), written)
 
 
+def visible(text: str) -> str:
+    """Return a text of any lines as a terminal may be given it: none moves a cursor."""
+    return re.sub(r"[^\n\t]+", lambda line: plain(line[0]), text)
+
+
 def brief(text: str, longest: int = LONGEST) -> str:
     """Return a plain text, the middle of a long one left out."""
     shown = plain(text)

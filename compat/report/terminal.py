@@ -12,6 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from compat.report.conform_text import visible
+
 
 class SteadyConsole(Console):
     """A console whose reader may leave, as ``| head`` does: the work goes on.
@@ -30,10 +32,10 @@ class SteadyConsole(Console):
 
     def _line(self, line: object) -> object:
         if isinstance(line, str):
-            return self._shown(line)
+            return visible(self._shown(line))
         if not isinstance(line, Text):
             return line
-        found = self._shown(line.plain)
+        found = visible(self._shown(line.plain))
         return line if found == line.plain else Text(found, line.style)
 
     def on_broken_pipe(self) -> None:
@@ -49,8 +51,10 @@ def console(shown: Callable[[str], str] = str) -> Console:
 
     ``shown`` takes out of a line what is not to be shown, such as a program's secrets.
 
-    What the terminal's encoding has no letters for stands there as an escape. Brackets
-    and colons are the caller's data: read as markup they would be gone, or a traceback.
+    What the terminal's encoding has no letters for, and what would move its cursor or
+    turn the direction of writing, stands there as an escape: in names of files, too.
+    Brackets and colons are the caller's data: read as markup they would be gone, or a
+    traceback.
     """
     stdout: object = sys.stdout
     if isinstance(stdout, io.TextIOWrapper):  # a test may have put something else
