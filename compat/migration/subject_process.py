@@ -86,6 +86,8 @@ STACK: Final = (
     "langchain_openai",
 )
 """What of it nearly every subject comes to import, by one way or another."""
+GRAPHS: Final = "refengine.testing.graphs.session"
+"""What plays any of them."""
 
 SUBJECT_CHILD: Final = "refengine.testing.subject_server"
 
@@ -441,7 +443,8 @@ def _frameworks(
     named = {each.partition(".")[0] for each in names} & FRAMEWORKS
     if not named or named & there:
         return ()
-    return [each for each in STACK if _is_installed(each, named, environment)]
+    found = [each for each in STACK if _is_installed(each, named, environment)]
+    return [*found, GRAPHS] if STACK[0] in found else found
 
 
 def _has(

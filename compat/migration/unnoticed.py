@@ -10,7 +10,7 @@ A search is not a judge: it only says which worlds are worth it.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import Final
 
@@ -18,7 +18,7 @@ from compat.migration.differences import broken
 from compat.migration.judge import MigrationJudge, Terms
 from compat.migration.pairs import by_channel
 from compat.migration.replies import SidePlayed
-from compat.migration.search import FoundWorlds, SearchPlan, search
+from compat.migration.search import FoundWorlds, SearchedSides, SearchPlan, search
 from compat.migration.sessions import UNSTEADY
 from compat.migration.sharpness import Line, SharpnessMeter, SharpnessTerms
 from compat.migration.subject_runner import CheckOptions, SubjectRunner
@@ -31,13 +31,40 @@ SHARE: Final = 4
 """One of so many plays of a search is kept for what small changes leave unnoticed."""
 
 
+class Searching:
+    """What the searches of one check share: words, and sides opened for the first."""
+
+    def __init__(
+        self, said: Vocabulary, old: SubjectRunner, new: SubjectRunner
+    ) -> None:
+        self.said = said
+        self._sides = old, new
+        self._open = ExitStack()
+        self._watched: SearchedSides | None = None
+
+    @property
+    def watched(self) -> SearchedSides:
+        """Both sides in processes that tell what they compare; raises RefError."""
+        if self._watched is None:
+            opened = (
+                self._open.enter_context(closing(each.watched()))
+                for each in self._sides
+            )
+            self._watched = SearchedSides(*opened)
+        return self._watched
+
+    def close(self) -> None:
+        """End these processes."""
+        self._open.close()
+
+
 def further(  # noqa: PLR0913, PLR0917  # what is judged, by what, and where
     judge: MigrationJudge[SubjectRunner],
     new: SubjectRunner,
     verdict: Migration,
     terms: Terms,
     how: CheckOptions,
-    said: Vocabulary,
+    searching: Searching,
     first: Collection[Line] = (),
 ) -> Migration:
     """Return the verdict with what a search found; the same one if it may not search.
@@ -48,7 +75,7 @@ def further(  # noqa: PLR0913, PLR0917  # what is judged, by what, and where
     if not how.search_plays or verdict.noise or not verdict.sufficient:
         return verdict
     done = verdict.searched or Searched(0, 0)
-    found = _searched(judge, new, terms, how, said, first)
+    found = _searched(judge, terms, how, searching, first)
     corpus = judge.corpus
     if found.worlds:
         # Each is played once more, as a user plays it: without probes.
@@ -61,12 +88,12 @@ def further(  # noqa: PLR0913, PLR0917  # what is judged, by what, and where
 
 def _searched(
     judge: MigrationJudge[SubjectRunner],
-    new: SubjectRunner,
     terms: Terms,
     how: CheckOptions,
-    said: Vocabulary,
+    searching: Searching,
     first: Collection[Line],
 ) -> FoundWorlds:
+    said = searching.said
     masks = (*terms.masks, *judge.by_shape)
     channels = channels_of(terms.required)
 
@@ -90,8 +117,7 @@ def _searched(
         fit=said.fit,
     )
     worlds = [each.scenario for each in judge.corpus.worlds]
-    with closing(judge.old.watched()) as old, closing(new.watched()) as other:
-        return search(old, other, worlds, plan)
+    return search(searching.watched, worlds, plan)
 
 
 def plays_before(how: CheckOptions) -> int:
@@ -106,7 +132,7 @@ def sharpened(
     verdict: Migration,
     terms: Terms,
     how: CheckOptions,
-    said: Vocabulary | None,
+    searching: Searching | None,
 ) -> Migration:
     """Return the verdict with its sharpness, or a divergence that was found by it.
 
@@ -120,10 +146,10 @@ def sharpened(
     found = meter.measure(judge.old.files.files.values(), how.sharpness_plays)
     near = [(each.file, each.line) for each in found.unnoticed if not each.reason]
     verdict = replace(verdict, sharpness=found)
-    if said is None or not near:
+    if searching is None or not near:
         return verdict
     rest = replace(how, search_plays=how.search_plays - plays_before(how))
-    again = further(judge, new, verdict, terms, rest, said, near)
+    again = further(judge, new, verdict, terms, rest, searching, near)
     if not holds(again):
         return again
     more = _ordinary(judge, terms)[len(first) :]
