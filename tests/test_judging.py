@@ -70,6 +70,42 @@ def telling(data):
     return subject
 
 
+class Counted(Here):
+    """Counts how often it is played, by itself and where it is opened once more."""
+
+    def __init__(self, subject: Subject, played: list[str]) -> None:
+        super().__init__(subject)
+        self.seen = played
+
+    def play_all(self, worlds):
+        for each in super().play_all(worlds):
+            self.seen.append("play")
+            yield each
+
+
+def test_worlds_that_join_are_played_again_and_no_others() -> None:
+    """A corpus that grew by a search is not repeated from its beginning."""
+    seen: list[str] = []
+    opened: list[Counted] = []
+
+    def anew(side):
+        opened.append(Counted(same, seen))
+        return nullcontext(opened[-1])
+
+    worlds = [MigrationWorld(each, "here", fixed=True) for each in WORLDS]
+    judging = MigrationJudge(Here(same), Corpus(tuple(worlds[:2]), 0), anew)
+    new = Here(same)
+    judging.judge(new, PLAIN)
+    first = len(seen)
+    judging.corpus = replace(judging.corpus, worlds=tuple(worlds))
+
+    verdict = judging.judge(new, PLAIN)
+
+    assert (first, len(seen) - first) == (4, 2)
+    assert len(opened) == 2
+    assert (verdict.holds, verdict.worlds) == ("identical", 3)
+
+
 def test_same_subject_is_identical() -> None:
     verdict = judge(same, same)
 

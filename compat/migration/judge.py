@@ -18,7 +18,6 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final, Generic, Literal, Self, TypeVar
@@ -231,45 +230,39 @@ class MigrationJudge(Generic[P]):
         )
         if base.nothing_ran:
             return base
-        with self._again(new, explain=explain) as twin:
-            places = sorted(compared.differing)
-            differing = self._replayed(places, explain=explain)
-            again = sessions.repeated(twin, theirs, differing)
-            ours = sessions.again
-            old = sessions.noise("old", ours, terms.volatile)
-            noise = {**sessions.noise("new", again, terms.volatile), **old}
-            if noise:
-                # What was not played again may be noise as well.
-                compared = compared.without({*noise, *(set(places) - again.keys())})
-                if not compared.breaks(terms.required):
-                    found = chain.from_iterable((old or noise).values())
-                    return replace(base, noise=unique(found))
-            base = replace(
-                base,
-                unsteady=len(noise),
-                points=points_of(self.corpus, compared, terms.required),
-                holds=_held(compared, terms),
-                unused=tuple(
-                    _unused(compared, [*ours.values(), *again.values()], terms)
-                ),
-                broken=tuple(self._lacking(new, theirs, compared)),
-                allowed=tuple(self._used(each, new, terms) for each in terms.allowed),
-            )
-            if base.sufficient:
-                base = replace(base, unusual=_elsewhere(compared, terms))
-            tries = _tries(sessions, explain=explain)
-            if base.holds == RELATIONS[-1] or (base.sufficient and not explain):
-                return base
-            return self._explained(
-                base, (new, twin), compared, terms, tries, keeps=explain
-            )
+        twin = self._again(new, explain=explain)
+        places = sorted(compared.differing)
+        differing = self._replayed(places, explain=explain)
+        again = sessions.repeated(twin, theirs, differing)
+        ours = sessions.again
+        old = sessions.noise("old", ours, terms.volatile)
+        noise = {**sessions.noise("new", again, terms.volatile), **old}
+        if noise:
+            # What was not played again may be noise as well.
+            compared = compared.without({*noise, *(set(places) - again.keys())})
+            if not compared.breaks(terms.required):
+                found = chain.from_iterable((old or noise).values())
+                return replace(base, noise=unique(found))
+        base = replace(
+            base,
+            unsteady=len(noise),
+            points=points_of(self.corpus, compared, terms.required),
+            holds=_held(compared, terms),
+            unused=tuple(_unused(compared, [*ours.values(), *again.values()], terms)),
+            broken=tuple(self._lacking(new, theirs, compared)),
+            allowed=tuple(self._used(each, new, terms) for each in terms.allowed),
+        )
+        if base.sufficient:
+            base = replace(base, unusual=_elsewhere(compared, terms))
+        tries = _tries(sessions, explain=explain)
+        if base.holds == RELATIONS[-1] or (base.sufficient and not explain):
+            return base
+        return self._explained(base, (new, twin), compared, terms, tries, keeps=explain)
 
-    def _again(
-        self, new: SideRunner, *, explain: bool
-    ) -> AbstractContextManager[SideRunner]:
+    def _again(self, new: SideRunner, *, explain: bool) -> SideRunner:
         # A graph's process takes seconds to import its frameworks: a folder has many.
         here = self.sessions.slow and not explain
-        return nullcontext(new) if here else self.anew(new)
+        return new if here else self.sessions.twin_of(new)
 
     def _enough(self, terms: Terms) -> Enough | None:
         """Return what tells that a side has shown what it is declared to show.
