@@ -443,8 +443,8 @@ def _frameworks(
     named = {each.partition(".")[0] for each in names} & FRAMEWORKS
     if not named or named & there:
         return ()
-    found = [each for each in STACK if _is_installed(each, named, environment)]
-    return [*found, GRAPHS] if STACK[0] in found else found
+    stack = [each for each in STACK if _is_installed(each, named, environment)]
+    return [*stack, GRAPHS] if STACK[0] in stack else stack
 
 
 def _has(

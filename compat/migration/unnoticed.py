@@ -17,6 +17,7 @@ from typing import Final
 from compat.migration.differences import broken
 from compat.migration.judge import MigrationJudge, Terms
 from compat.migration.pairs import by_channel
+from compat.migration.remembered import ChangeMemory
 from compat.migration.replies import SidePlayed
 from compat.migration.search import FoundWorlds, SearchedSides, SearchPlan, search
 from compat.migration.sessions import UNSTEADY
@@ -46,11 +47,11 @@ class Searching:
     def watched(self) -> SearchedSides:
         """Both sides in processes that tell what they compare; raises RefError."""
         if self._watched is None:
-            opened = (
+            old, new = (
                 self._open.enter_context(closing(each.watched()))
                 for each in self._sides
             )
-            self._watched = SearchedSides(*opened)
+            self._watched = SearchedSides(old, new)
         return self._watched
 
     def close(self) -> None:
@@ -142,7 +143,11 @@ def sharpened(
         return verdict
     first = _ordinary(judge, terms)
     shaped = replace(terms, by_door=judge.by_shape)
-    meter = SharpnessMeter(new, first, _terms(shaped, how, verdict), how.progress)
+    held_to = _terms(shaped, how, verdict)
+    pair = f"{judge.old.exercise.subject} {new.exercise.subject}"
+    decides = (new.tools, held_to.channels, held_to.masks)
+    memory = ChangeMemory.of(pair, repr(decides))
+    meter = SharpnessMeter(new, first, held_to, how.progress, memory)
     found = meter.measure(judge.old.files.files.values(), how.sharpness_plays)
     near = [(each.file, each.line) for each in found.unnoticed if not each.reason]
     verdict = replace(verdict, sharpness=found)

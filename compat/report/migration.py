@@ -436,6 +436,8 @@ def _sharpness(found: Sharpness) -> str:
     )
     if found.marked:
         line += f"; {found.percent:.0f} % without {len(found.marked)} marked equivalent"
+    if found.remembered:
+        line += f"; {found.remembered} of them known from an earlier check"
     return f"{line}."
 
 

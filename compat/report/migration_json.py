@@ -129,6 +129,7 @@ class ReportedSharpness(ReportPart):
     percent: float
     percent_without_marked: float
     untried: int
+    remembered: int
     plays: int
     required_percent: float
     refused: str | None
