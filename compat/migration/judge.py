@@ -56,7 +56,7 @@ from compat.migration.sessions import (
     Enough,
     SideSessions,
 )
-from compat.migration.shrink import TRIES, WORDS, shrink
+from compat.migration.shrink import TRIES, WORDS, ShrinkEffort, shrink
 from compat.verdicts.migration import (
     Allowed,
     Broken,
@@ -88,10 +88,10 @@ UNSTEADY_FROM: Final = "same-up-to-volatile"
 """The first relation with a channel in which a graph may differ from itself."""
 TRIES_OF_GRAPHS: Final = 150
 """So many worlds are played at most to make one of a graph smaller."""
-TRIES_OF_PROGRAMS: Final = 25
-"""The same of programs that are started for each session."""
+IN_VAIN_OF_PROGRAMS: Final = 25
+"""So many in a row, of programs that are started for each session, show nothing."""
 TRIES_IN_A_FOLDER: Final = 40
-"""The same where many are judged, and most reports are not read."""
+"""So many are played at most where many are judged, and most reports are not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,10 +254,12 @@ class MigrationJudge(Generic[P]):
         )
         if base.sufficient:
             base = replace(base, unusual=_elsewhere(compared, terms))
-        tries = _tries(sessions, explain=explain)
+        effort = _effort(sessions, explain=explain)
         if base.holds == RELATIONS[-1] or (base.sufficient and not explain):
             return base
-        return self._explained(base, (new, twin), compared, terms, tries, keeps=explain)
+        return self._explained(
+            base, (new, twin), compared, terms, effort, keeps=explain
+        )
 
     def _again(self, new: SideRunner, *, explain: bool) -> SideRunner:
         # A graph's process takes seconds to import its frameworks: a folder has many.
@@ -348,7 +350,7 @@ class MigrationJudge(Generic[P]):
         news: tuple[SideRunner, SideRunner],
         compared: ComparedSides,
         terms: Terms,
-        tries: int,
+        effort: ShrinkEffort,
         *,
         keeps: bool,
     ) -> Migration:
@@ -377,7 +379,7 @@ class MigrationJudge(Generic[P]):
             return found
 
         try:
-            shrink(world, shows, tries, WORDS)
+            shrink(world, shows, effort, WORDS)
         except KeyboardInterrupt:
             if not keeps:
                 raise
@@ -548,11 +550,16 @@ def _unused(
             yield f"{mask.channel} {mask.path}"
 
 
-def _tries(sessions: SideSessions, *, explain: bool) -> int:
-    if sessions.corpus.costly:
-        return TRIES_OF_PROGRAMS
-    most = TRIES_OF_GRAPHS if sessions.slow else TRIES
-    return most if explain else min(most, TRIES_IN_A_FOLDER)
+def _effort(sessions: SideSessions, *, explain: bool) -> ShrinkEffort:
+    """Return how hard a smaller world is looked for.
+
+    A program that is started for each session takes a second or so; but as long as its
+    world gets smaller, the next one is worth that.
+    """
+    costly = sessions.corpus.costly
+    most = TRIES_OF_GRAPHS if sessions.slow or costly else TRIES
+    most = most if explain else min(most, TRIES_IN_A_FOLDER)
+    return ShrinkEffort(most, IN_VAIN_OF_PROGRAMS if costly else most)
 
 
 def _only_old_is_built(worlds: Sequence[BothPlayed]) -> bool:
