@@ -45,6 +45,7 @@ from compat.migration.pairs import (
     by_turns,
     everything,
     groups_of,
+    hidden_divergence,
     named_worlds,
     silent,
     typical,
@@ -389,12 +390,18 @@ class MigrationJudge(Generic[P]):
             world, (noise, divergence) = self._steadily(pair, start, world, terms)
         if noise and base.sufficient and wanted == UNSTEADY_FROM and self.old.ways:
             return base  # it was the order of calls, which is another one each time
+        groups = groups_of(named)
+        hidden = None
+        if divergence is not None:
+            among = (ordinary, channels, masks, divergence, groups)
+            hidden = hidden_divergence(*among)
         return replace(
             base,
+            hidden=hidden,
             point=_point_of(base, self._point_alone(named, start)),
             world=world,
             diverging=len(named),
-            groups=groups_of(named),
+            groups=groups,
             noise=noise,
             divergence=divergence,
             interrupted=interrupted,

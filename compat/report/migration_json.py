@@ -21,6 +21,7 @@ from compat.verdicts.migration import (
     DescribedDivergence,
     Exercise,
     GivenWorlds,
+    HiddenDivergence,
     JudgedCase,
     Migration,
     OverTheWire,
@@ -81,6 +82,14 @@ class ReportedGroup(ReportPart):
     code: str
     channel: str
     worlds: int
+
+
+class ReportedHidden(ReportPart):
+    """What differs behind the change of a text that is shown, in how many worlds."""
+
+    diverging: int
+    divergence: ReportedDivergence | None
+    world: dict[str, Any] | None
 
 
 class ReportedUnusual(ReportPart):
@@ -171,6 +180,7 @@ class ReportedVerdict(ReportPart):
     worlds: int
     diverging: int
     groups: list[ReportedGroup]
+    hidden: ReportedHidden | None
     ordinary: int | None
     unusual_worlds: int
     outside: dict[str, int]
@@ -249,6 +259,7 @@ def to_json(verdict: Migration) -> Json:
         verdict,
         divergence=_divergence(verdict.divergence, verdict.world),
         groups=[_told(ReportedGroup, each) for each in verdict.groups],
+        hidden=_hidden(verdict.hidden),
         unusual_worlds=verdict.apart,
         unusual=_unusual(verdict.unusual),
         corpus=verdict.digest,
@@ -315,6 +326,14 @@ def _divergence(
     where = {"channel": at.channel, "path": at.path, "old": at.old, "new": at.new}
     said = sentence(found, world)
     return _told(ReportedDivergence, found, sentence=said, **where)
+
+
+def _hidden(found: HiddenDivergence | None) -> Json | None:
+    if found is None:
+        return None
+    return _told(
+        ReportedHidden, found, divergence=_divergence(found.divergence, found.world)
+    )
 
 
 def _unusual(found: UnusualDivergence | None) -> Json | None:
