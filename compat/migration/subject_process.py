@@ -529,7 +529,7 @@ def prepare(ref: SubjectRef, seeds: Iterable[int], reach: Reach = NO_REACH) -> N
     if ref.revision is None:
         with located(ref) as location:
             frameworks = _frameworks(location, ref.environment)
-        for seed in seeds if frameworks else ():
+        for seed in seeds:
             env = environment(seed, reach.env, ref.environment)
             WARM.expect(_command(ref), env, frameworks)
 
