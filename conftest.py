@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -35,7 +36,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell what the mark is for."""
+    """Tell what the mark is for; no test knows what an earlier one has played."""
+    os.environ["REFENGINE_CHANGES"] = "off"
     config.addinivalue_line(
         "markers",
         "one_in(n): the cases show one fact many times; one in n runs, and the others"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import secrets
 import select
 from collections.abc import Iterable, Sequence
@@ -87,7 +88,7 @@ class PipeLog:
         if not text:
             return Printed(size)
         lines = text.decode(errors="replace").splitlines()
-        self._last_line = _last_line(text) or self._last_line
+        self._last_line = last_line(text) or self._last_line
         return Printed(size, tuple(line[:200] for line in lines[:LINES]))
 
     def rest(self) -> bytes:
@@ -104,7 +105,7 @@ class PipeLog:
 
     def last_line(self) -> str:
         """Return the last line that was printed."""
-        return _last_line(self.rest()) or self._last_line
+        return last_line(self.rest()) or self._last_line
 
 
 class FileLog:
@@ -135,7 +136,7 @@ class FileLog:
 
     def last_line(self) -> str:
         """Return the last line that was printed."""
-        return _last_line(self.rest())
+        return last_line(self.rest())
 
 
 def poll(events: Iterable[Event], seconds: float) -> Sequence[int]:
@@ -155,8 +156,29 @@ def read(fd: int) -> bytes | None:
         return None
 
 
-def _last_line(text: bytes | bytearray) -> str:
+ERROR: Final = re.compile(
+    r"(?:Uncaught )?(?:[A-Za-z_][\w.$]*(?:Error|Exception|Panic)(?: \[\w+\])?\b"
+    r"|panic:|fatal error:|thread '.*' panicked)"
+)
+"""How a line begins that says what went wrong, in the languages of programs."""
+BEHIND: Final = re.compile(
+    r"\s|$|[})\]]|at |goroutine \d|created by |\[signal |exit status |Node\.js v"
+    r"|[\w./*()\[\]-]+\(.*\)$"
+)
+"""How lines look that a runtime prints behind that: a stack, and its own version."""
+
+
+def last_line(text: bytes | bytearray) -> str:
+    """Return the line of a log that says what happened last; "" if there is none.
+
+    Node and Go print a stack and more behind their error, which says nothing by itself.
+    """
     lines = text.decode(errors="replace").strip().splitlines()
+    for each in reversed(lines):
+        if ERROR.match(each.strip()):
+            return each.strip()
+        if not BEHIND.match(each):
+            break
     return lines[-1] if lines else ""
 
 

@@ -2,9 +2,10 @@
 
 To import what a child of a migration check needs takes longer than to play its worlds,
 and a folder of migrations starts hundreds of them. So the second time that a child of
-one kind is asked for, or where frameworks are to be imported the first time, a process
-is started that imports what such children import and waits; from then on they are
-copies of it (``refengine.testing.warm``). Children whose interpreter would start
+one kind is asked for, or the first time where frameworks are to be imported or a check
+expects several (``WarmStarts.expect``), a process is started that imports what such
+children import and waits; from then on they are copies of it
+(``refengine.testing.warm``). Children whose interpreter would start
 otherwise, as with another hash seed, are of another kind: sets and addresses differ
 between kinds as they do between processes.
 

@@ -70,7 +70,13 @@ def _in_a_shell(commands: str, folder: Path) -> tuple[str, Path]:
     ran = subprocess.run(
         ["/bin/sh", "-c", f"{commands}\necho '{mark}'$PWD"],
         cwd=folder,
-        env={**os.environ, "COLUMNS": "80", "PATH": _path(), "TERM": "dumb"},
+        env={
+            **os.environ,
+            "REFENGINE_CHANGES": "off",
+            "COLUMNS": "80",
+            "PATH": _path(),
+            "TERM": "dumb",
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -70,6 +70,42 @@ def telling(data):
     return subject
 
 
+class Counted(Here):
+    """Counts how often it is played, by itself and where it is opened once more."""
+
+    def __init__(self, subject: Subject, played: list[str]) -> None:
+        super().__init__(subject)
+        self.seen = played
+
+    def play_all(self, worlds):
+        for each in super().play_all(worlds):
+            self.seen.append("play")
+            yield each
+
+
+def test_worlds_that_join_are_played_again_and_no_others() -> None:
+    """A corpus that grew by a search is not repeated from its beginning."""
+    seen: list[str] = []
+    opened: list[Counted] = []
+
+    def anew(side):
+        opened.append(Counted(same, seen))
+        return nullcontext(opened[-1])
+
+    worlds = [MigrationWorld(each, "here", fixed=True) for each in WORLDS]
+    judging = MigrationJudge(Here(same), Corpus(tuple(worlds[:2]), 0), anew)
+    new = Here(same)
+    judging.judge(new, PLAIN)
+    first = len(seen)
+    judging.corpus = replace(judging.corpus, worlds=tuple(worlds))
+
+    verdict = judging.judge(new, PLAIN)
+
+    assert (first, len(seen) - first) == (4, 2)
+    assert len(opened) == 2
+    assert (verdict.holds, verdict.worlds) == ("identical", 3)
+
+
 def test_same_subject_is_identical() -> None:
     verdict = judge(same, same)
 
@@ -511,3 +547,44 @@ def test_the_worst_is_shown_though_most_worlds_show_something_else() -> None:
     assert found == [("EXTRA_CALL", 1), ("MESSAGE_LOST", 5)]
     assert verdict.divergence is not None
     assert verdict.divergence.code == "EXTRA_CALL"
+
+
+def saying(mark: str, logged: str) -> Subject:
+    """Return a subject that marks what a user says, and logs each call of a tool."""
+
+    def subject(world):
+        def marked(ctx, messages):
+            first, *rest = messages
+            return ctx, [replace(first, content=f"{first.content}{mark}"), *rest]
+
+        async def logs(ctx, call, next):
+            world.effect("log", {"said": logged})
+            return await next(ctx, call)
+
+        return [
+            with_before_model_rewrite_history(marked),
+            with_invokable_tool_wrapper(logs),
+        ]
+
+    return subject
+
+
+@pytest.mark.parametrize(
+    ("mark", "logged", "behind"),
+    [("", "k", None), ("", "secret", "EFFECT_CHANGED"), ("!", "k", None)],
+)
+def test_what_is_behind_a_change_of_a_text_is_told(
+    mark: str, logged: str, behind: str | None
+) -> None:
+    """A newline that is in each request, and may be meant, hides nothing."""
+    turns = [world(runs=[{"input": [f"user:{n}"]}]) for n in range(3)]
+    verdict = judge(saying("\n\n", "k"), saying(mark, logged), worlds=[*turns, CALLS])
+
+    assert verdict.divergence is not None
+    assert verdict.divergence.difference.channel == "requests"
+    assert len(verdict.groups) == 1
+    hidden = verdict.hidden and (
+        verdict.hidden.diverging,
+        verdict.hidden.divergence.code,
+    )
+    assert hidden == (behind and (1, behind))

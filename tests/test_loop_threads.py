@@ -3,6 +3,8 @@
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 from typing import Any
 
 import pytest
@@ -110,3 +112,35 @@ def test_threads_of_an_engines_own_get_their_answers() -> None:
         return inside, await done, len(asked.seen)
 
     assert clock.run(main()) == ([0, 1, 2], [0, 1, 2], 12)
+
+
+@pytest.mark.parametrize(
+    ("module", "is_here"), [("langsmith.run_helpers", True), ("langsmithy", False)]
+)
+def test_only_a_tracer_is_asked_without_a_thread(module: str, is_here: bool) -> None:
+    def asked() -> int:
+        return threading.get_ident()
+
+    asked.__module__ = module
+
+    async def main() -> int:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(None, partial(copy_context().run, asked))
+
+    found = clock.run(main())
+
+    assert (found == threading.get_ident()) == is_here
+
+
+def test_what_a_tracer_raises_reaches_who_waits_for_it() -> None:
+    def fails() -> None:
+        raise ValueError("no run")
+
+    fails.__module__ = "langsmith"
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, partial(copy_context().run, fails))
+
+    with pytest.raises(ValueError, match="no run"):
+        clock.run(main())

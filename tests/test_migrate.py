@@ -326,6 +326,20 @@ def test_reproducer_runs_alone(command, tmp_path: Path) -> None:
     assert subprocess.run(script, capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.parametrize("name", ["side.go", "side.ts"])
+def test_reproducer_is_refused_where_a_script_could_not_import_a_side(
+    command, tmp_path: Path, name: str
+) -> None:
+    """A script was written that could not run."""
+    (tmp_path / name).write_text("package side", "utf-8")
+
+    done = command(name, name, "--reproducer", "rep")
+
+    assert done.code == 2
+    assert "both sides, so they have to be in Python" in " ".join(done.err.split())
+    assert not (tmp_path / "rep").exists()
+
+
 def test_reproducer_does_not_mix_with_other_files(command, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("x", "utf-8")

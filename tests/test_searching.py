@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +12,7 @@ import pytest
 from compat.migration.check import check, vocabulary
 from compat.migration.judge import Terms
 from compat.migration.refs import SubjectRef, parse_ref
-from compat.migration.search import FoundWorlds, SearchPlan, search
+from compat.migration.search import FoundWorlds, SearchedSides, SearchPlan, search
 from compat.migration.subject_runner import CheckOptions, SubjectRunner
 
 PLAYS: Final = 400
@@ -27,19 +28,25 @@ def refs_of(folder: Path, old: str, new: str) -> tuple[SubjectRef, SubjectRef]:
     )
 
 
-def searched(folder: Path, old: str, new: str) -> FoundWorlds:
+def searched(folder: Path, old: str, new: str, plays: int = PLAYS) -> FoundWorlds:
     """Return what a search finds that begins with no worlds but its own."""
+    return searches(folder, old, new, plays)[0]
+
+
+def searches(folder: Path, old: str, new: str, *plays: int) -> list[FoundWorlds]:
+    """Return what searches find with the same sides, each in so many plays."""
     refs = refs_of(folder, old, new)
     how = CheckOptions(examples=1)
     said = vocabulary(refs, how)
     plan = SearchPlan(
-        said.words, said.graphs, lambda one, other: one.jsonl != other.jsonl, PLAYS
+        said.words, said.graphs, lambda one, other: one.jsonl != other.jsonl
     )
     with (
         closing(SubjectRunner(refs[0], "old", how, compares=True)) as one,
         closing(SubjectRunner(refs[1], "new", how, compares=True)) as other,
     ):
-        return search(one, other, (), plan)
+        sides = SearchedSides(one, other)
+        return [search(sides, (), replace(plan, plays=most)) for most in plays]
 
 
 LONG: Final = """
@@ -85,6 +92,29 @@ def test_edge_of_a_comparison_is_met(
 
     assert found.differing
     assert found.plays <= PLAYS
+
+
+SAYS: Final = """
+from refengine import AgentMiddleware
+
+def subject(world):
+    return [AgentMiddleware(additional_instruction="Be brief.")]
+"""
+
+
+def test_search_ends_where_dice_show_nothing_new(tmp_path: Path) -> None:
+    found = searched(tmp_path, SAYS, SAYS, 1_000)
+
+    assert not found.worlds
+    assert found.plays < 400
+
+
+def test_search_plays_nothing_that_an_earlier_one_played(tmp_path: Path) -> None:
+    first, second = searches(tmp_path, COUNTED, COUNTED, 60, 60)
+    at_once = searched(tmp_path, COUNTED, COUNTED, 120)
+
+    assert (first.plays, second.plays) == (60, 60)
+    assert second.worlds == at_once.worlds
 
 
 def test_search_ends_with_its_plays(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from compat.migration.shrink import WORDS, shrink, size
+from compat.migration.shrink import WORDS, ShrinkEffort, shrink, size
 from refengine.testing import Scenario, read_scenario
 from refengine.testing.notation import parse_message
 
@@ -79,7 +79,7 @@ def test_it_is_asked_no_more_often_than_it_may() -> None:
         asked.append(world)
         return len(world.model_script) > 1
 
-    assert size(shrink(LARGE, still, 25)) < size(LARGE)
+    assert size(shrink(LARGE, still, ShrinkEffort(25))) < size(LARGE)
     assert len(asked) <= 25
 
 
@@ -127,3 +127,24 @@ def test_digits_of_other_scripts_become_plain_ones_where_they_will_do() -> None:
     )
 
     assert small(world)["runs"] == [{"input": ["assistant:03-1"]}]
+
+
+def test_world_is_made_smaller_as_long_as_that_works() -> None:
+    """What costs much is tried a few times in vain, and not a few times in all."""
+    asked: list[bool] = []
+
+    def still(world: Scenario) -> bool:
+        asked.append("u" in calls_of(world))
+        return asked[-1]
+
+    found = shrink(LARGE, still, ShrinkEffort(200, in_vain=5))
+
+    assert small(found)["model_script"] == ["assistant:a[c2:u({})]"]
+    assert 5 < len(asked) < 200
+
+
+def test_world_that_gets_no_smaller_is_tried_so_often_in_vain() -> None:
+    asked: list[Scenario] = []
+    shrink(LARGE, lambda each: bool(asked.append(each)), ShrinkEffort(200, in_vain=12))
+
+    assert len(asked) == 12

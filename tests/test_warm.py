@@ -3,16 +3,23 @@
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from compat.migration import subject_process
 from compat.migration.check import check, code_of
 from compat.migration.judge import Terms
 from compat.migration.refs import located, parse_ref
-from compat.migration.subject_process import SubjectProcess, _frameworks
+from compat.migration.subject_process import (
+    GRAPHS,
+    SubjectProcess,
+    _frameworks,
+    prepare,
+)
 from compat.migration.subject_runner import CheckOptions
 from compat.process import ChildDiedError, ChildProcess, python
 from compat.verdicts.exit_codes import NOT_COMPARABLE
@@ -234,7 +241,24 @@ def test_a_folder_s_own_module_is_not_imported_before_it(tmp_path: Path) -> None
     text = "from langchain.agents import create_agent\nimport langgraph.types\n"
     (tmp_path / "old.py").write_text(text, "utf-8")
     with located(parse_ref(f"{tmp_path}/old.py")) as location:
-        stack = ["langgraph.prebuilt", "langchain.agents.middleware"]
+        stack = ["langgraph.prebuilt", "langchain.agents.middleware", GRAPHS]
         assert _frameworks(location) == stack
         (tmp_path / "langchain.py").touch()
         assert _frameworks(location) == ()
+
+
+def test_a_check_expects_children_of_both_seeds_whatever_they_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of each seed it starts several, so that none imports by itself."""
+    expected: list[tuple[str, list[str]]] = []
+
+    def expect(_command: object, env: Mapping[str, str], frameworks: Sequence[str]):
+        expected.append((env["PYTHONHASHSEED"], [*frameworks]))
+
+    monkeypatch.setattr(subject_process, "WARM", SimpleNamespace(expect=expect))
+    (tmp_path / "old.py").write_text("from refengine import AgentMiddleware\n", "utf-8")
+
+    prepare(parse_ref(f"{tmp_path}/old.py"), [1, 2])
+
+    assert expected == [("1", []), ("2", [])]

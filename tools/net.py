@@ -81,7 +81,13 @@ def refengine(*arguments: str) -> dict[str, Any]:
         done = subprocess.run(  # noqa: S603  # refengine, by this Python
             [sys.executable, "-m", "refengine", *arguments, "--json", str(report)],
             cwd=ROOT,
-            env={**os.environ, "COLUMNS": WIDE, "NO_COLOR": "1", "TERM": "dumb"},
+            env={
+                **os.environ,
+                "REFENGINE_CHANGES": "off",
+                "COLUMNS": WIDE,
+                "NO_COLOR": "1",
+                "TERM": "dumb",
+            },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -61,6 +61,10 @@ if TYPE_CHECKING:
     from compat.verdicts.migration import JudgedCase, Migration
 
 CHECK: Final = "migrate check"
+NO_SCRIPT: Final = (
+    "--reproducer writes a script that imports both sides, so they have to be in"
+    " Python; leave it out, and give the world that the report shows to a test of yours"
+)
 F = TypeVar("F", bound=Callable[..., int])
 
 app = group("Check that migrated middleware still does the same.")
@@ -390,6 +394,8 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     )
     refuse_unfit((old, new), how)
     if reproducer is not None:
+        if old.language != PYTHON:
+            refuse(CHECK, f"{old}: {NO_SCRIPT}")
         check_folder(reproducer)
     with surrounded(old, [new], asked) as (old, [new]), _progress(how) as shown:
         found = checking.check(old, new, terms, shown)

@@ -74,9 +74,17 @@ class KeptEnvironment:
 
 def cache() -> Path:
     """Return the folder in which environments are kept."""
-    moved = os.environ.get(MOVED_BY)
+    return cache_folder(MOVED_BY, "environments")
+
+
+def cache_folder(moved_by: str, name: str) -> Path:
+    """Return the folder of the user's cache for what is called so; raises OSError.
+
+    It may have been ``moved_by`` a variable.
+    """
+    moved = os.environ.get(moved_by)
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(moved) if moved else Path(base) / "refengine" / "environments"
+    folder = Path(moved) if moved else Path(base) / "refengine" / name
     folder.mkdir(parents=True, exist_ok=True)
     return folder.resolve()
 

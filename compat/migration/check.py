@@ -31,7 +31,13 @@ from compat.migration.subject_runner import (
     beside,
 )
 from compat.migration.surroundings import versions
-from compat.migration.unnoticed import further, plays_before, sharpened, with_marks
+from compat.migration.unnoticed import (
+    Searching,
+    further,
+    plays_before,
+    sharpened,
+    with_marks,
+)
 from compat.migration.wire import serving
 from compat.migration.words import Vocabulary, all_sources, vocabulary
 from compat.verdicts.exit_codes import (
@@ -238,11 +244,12 @@ def _judged(
         judge.old.share_with(runner)
         terms = replace(terms, everywhere=how.domain == EVERYWHERE)
         verdict = judge.judge(runner, terms, explain=explain)
+        searching = None if said is None else Searching(said, judge.old, runner)
         try:
-            if said is not None:
+            if searching is not None:
                 begin = replace(how, search_plays=plays_before(how))
-                verdict = further(judge, runner, verdict, terms, begin, said)
-            verdict = sharpened(judge, runner, verdict, terms, how, said)
+                verdict = further(judge, runner, verdict, terms, begin, searching)
+            verdict = sharpened(judge, runner, verdict, terms, how, searching)
             verdict = with_marks(verdict, (judge.old, runner), terms.marks)
             verdict = replace(verdict, strict=how.strict)
             if explain and not verdict.interrupted:
@@ -251,6 +258,9 @@ def _judged(
             if not explain:
                 raise
             verdict = replace(verdict, interrupted=True)
+        finally:
+            if searching is not None:
+                searching.close()
         return Checked(verdict, {"old": judge.old.files, "new": runner.files})
     except PlayError as error:
         return _faulty(error, terms, judge.corpus)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 from compat.verdicts.migration import Difference
 from refengine.messages import Json
@@ -97,6 +97,50 @@ def _without_call(entry: Entry) -> Entry:
     counted = dict(after) if isinstance(after, Mapping) else {}
     counted.pop("executions", None)
     return {**entry, "call_id": None, "after": counted}
+
+
+@dataclass(frozen=True, slots=True)
+class SameEdit(Mask):
+    """One piece of a text in another's place, wherever it stands in whichever channel.
+
+    So what a difference hides is seen: a text that is changed in one more way has
+    another edit.
+    """
+
+    was: str
+    becomes: str
+
+    @classmethod
+    def of(cls, difference: Difference) -> Self | None:
+        """Return the edit of a difference, None if it is not that of one text."""
+        values = difference.old, difference.new
+        inside = [*_innermost(*values, difference.path)]
+        edit = _edit(*inside[0][1:]) if len(inside) == 1 else None
+        return edit and cls(difference.channel, difference.path, *edit)
+
+    def covers(self, difference: Difference) -> bool:
+        """Tell whether two texts differ in this way and in no other."""
+        return _edit(difference.old, difference.new) == (self.was, self.becomes)
+
+
+def _edit(old: Json, new: Json) -> tuple[str, str] | None:
+    """Return the pieces in which two texts differ: what begins and ends alike is left.
+
+    A side that has no text there has nothing to edit.
+    """
+    if not isinstance(old, str) or not isinstance(new, str) or MISSING in {old, new}:
+        return None
+    first = _alike(old, new)
+    old, new = old[first:], new[first:]
+    last = _alike(old[::-1], new[::-1])
+    return old[: len(old) - last], new[: len(new) - last]
+
+
+def _alike(one: str, other: str) -> int:
+    """Return how many characters two texts begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    shorter = min(len(one), len(other))
+    return next((at for at, (a, b) in pairs if a != b), shorter)
 
 
 GRAPHS: Final = (

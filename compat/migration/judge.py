@@ -18,7 +18,6 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final, Generic, Literal, Self, TypeVar
@@ -46,6 +45,7 @@ from compat.migration.pairs import (
     by_turns,
     everything,
     groups_of,
+    hidden_divergence,
     named_worlds,
     silent,
     typical,
@@ -57,7 +57,7 @@ from compat.migration.sessions import (
     Enough,
     SideSessions,
 )
-from compat.migration.shrink import TRIES, WORDS, shrink
+from compat.migration.shrink import TRIES, WORDS, ShrinkEffort, shrink
 from compat.verdicts.migration import (
     Allowed,
     Broken,
@@ -89,10 +89,10 @@ UNSTEADY_FROM: Final = "same-up-to-volatile"
 """The first relation with a channel in which a graph may differ from itself."""
 TRIES_OF_GRAPHS: Final = 150
 """So many worlds are played at most to make one of a graph smaller."""
-TRIES_OF_PROGRAMS: Final = 25
-"""The same of programs that are started for each session."""
+IN_VAIN_OF_PROGRAMS: Final = 25
+"""So many in a row, of programs that are started for each session, show nothing."""
 TRIES_IN_A_FOLDER: Final = 40
-"""The same where many are judged, and most reports are not read."""
+"""So many are played at most where many are judged, and most reports are not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,45 +231,41 @@ class MigrationJudge(Generic[P]):
         )
         if base.nothing_ran:
             return base
-        with self._again(new, explain=explain) as twin:
-            places = sorted(compared.differing)
-            differing = self._replayed(places, explain=explain)
-            again = sessions.repeated(twin, theirs, differing)
-            ours = sessions.again
-            old = sessions.noise("old", ours, terms.volatile)
-            noise = {**sessions.noise("new", again, terms.volatile), **old}
-            if noise:
-                # What was not played again may be noise as well.
-                compared = compared.without({*noise, *(set(places) - again.keys())})
-                if not compared.breaks(terms.required):
-                    found = chain.from_iterable((old or noise).values())
-                    return replace(base, noise=unique(found))
-            base = replace(
-                base,
-                unsteady=len(noise),
-                points=points_of(self.corpus, compared, terms.required),
-                holds=_held(compared, terms),
-                unused=tuple(
-                    _unused(compared, [*ours.values(), *again.values()], terms)
-                ),
-                broken=tuple(self._lacking(new, theirs, compared)),
-                allowed=tuple(self._used(each, new, terms) for each in terms.allowed),
-            )
-            if base.sufficient:
-                base = replace(base, unusual=_elsewhere(compared, terms))
-            tries = _tries(sessions, explain=explain)
-            if base.holds == RELATIONS[-1] or (base.sufficient and not explain):
-                return base
-            return self._explained(
-                base, (new, twin), compared, terms, tries, keeps=explain
-            )
+        twin = self._again(new, explain=explain)
+        places = sorted(compared.differing)
+        differing = self._replayed(places, explain=explain)
+        again = sessions.repeated(twin, theirs, differing)
+        ours = sessions.again
+        old = sessions.noise("old", ours, terms.volatile)
+        noise = {**sessions.noise("new", again, terms.volatile), **old}
+        if noise:
+            # What was not played again may be noise as well.
+            compared = compared.without({*noise, *(set(places) - again.keys())})
+            if not compared.breaks(terms.required):
+                found = chain.from_iterable((old or noise).values())
+                return replace(base, noise=unique(found))
+        base = replace(
+            base,
+            unsteady=len(noise),
+            points=points_of(self.corpus, compared, terms.required),
+            holds=_held(compared, terms),
+            unused=tuple(_unused(compared, [*ours.values(), *again.values()], terms)),
+            broken=tuple(self._lacking(new, theirs, compared)),
+            allowed=tuple(self._used(each, new, terms) for each in terms.allowed),
+        )
+        if base.sufficient:
+            base = replace(base, unusual=_elsewhere(compared, terms))
+        effort = _effort(sessions, explain=explain)
+        if base.holds == RELATIONS[-1] or (base.sufficient and not explain):
+            return base
+        return self._explained(
+            base, (new, twin), compared, terms, effort, keeps=explain
+        )
 
-    def _again(
-        self, new: SideRunner, *, explain: bool
-    ) -> AbstractContextManager[SideRunner]:
+    def _again(self, new: SideRunner, *, explain: bool) -> SideRunner:
         # A graph's process takes seconds to import its frameworks: a folder has many.
         here = self.sessions.slow and not explain
-        return nullcontext(new) if here else self.anew(new)
+        return new if here else self.sessions.twin_of(new)
 
     def _enough(self, terms: Terms) -> Enough | None:
         """Return what tells that a side has shown what it is declared to show.
@@ -356,7 +352,7 @@ class MigrationJudge(Generic[P]):
         news: tuple[SideRunner, SideRunner],
         compared: ComparedSides,
         terms: Terms,
-        tries: int,
+        effort: ShrinkEffort,
         *,
         keeps: bool,
     ) -> Migration:
@@ -385,7 +381,7 @@ class MigrationJudge(Generic[P]):
             return found
 
         try:
-            shrink(world, shows, tries, WORDS)
+            shrink(world, shows, effort, WORDS)
         except KeyboardInterrupt:
             if not keeps:
                 raise
@@ -395,12 +391,18 @@ class MigrationJudge(Generic[P]):
             world, (noise, divergence) = self._steadily(pair, start, world, terms)
         if noise and base.sufficient and wanted == UNSTEADY_FROM and self.old.ways:
             return base  # it was the order of calls, which is another one each time
+        groups = groups_of(named)
+        hidden = None
+        if divergence is not None:
+            among = (ordinary, channels, masks, divergence, groups)
+            hidden = hidden_divergence(*among)
         return replace(
             base,
+            hidden=hidden,
             point=_point_of(base, self._point_alone(named, start)),
             world=world,
             diverging=len(named),
-            groups=groups_of(named),
+            groups=groups,
             noise=noise,
             divergence=divergence,
             interrupted=interrupted,
@@ -556,11 +558,16 @@ def _unused(
             yield f"{mask.channel} {mask.path}"
 
 
-def _tries(sessions: SideSessions, *, explain: bool) -> int:
-    if sessions.corpus.costly:
-        return TRIES_OF_PROGRAMS
-    most = TRIES_OF_GRAPHS if sessions.slow else TRIES
-    return most if explain else min(most, TRIES_IN_A_FOLDER)
+def _effort(sessions: SideSessions, *, explain: bool) -> ShrinkEffort:
+    """Return how hard a smaller world is looked for.
+
+    A program that is started for each session takes a second or so; but as long as its
+    world gets smaller, the next one is worth that.
+    """
+    costly = sessions.corpus.costly
+    most = TRIES_OF_GRAPHS if sessions.slow or costly else TRIES
+    most = most if explain else min(most, TRIES_IN_A_FOLDER)
+    return ShrinkEffort(most, IN_VAIN_OF_PROGRAMS if costly else most)
 
 
 def _only_old_is_built(worlds: Sequence[BothPlayed]) -> bool:

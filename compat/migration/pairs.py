@@ -24,7 +24,13 @@ from compat.migration.described import (
     named,
     started_by,
 )
-from compat.migration.differences import Mask, TraceChannels, broken, differences
+from compat.migration.differences import (
+    Mask,
+    SameEdit,
+    TraceChannels,
+    broken,
+    differences,
+)
 from compat.migration.shrink import TRIES, size
 from compat.verdicts.migration import (
     DescribedDivergence,
@@ -32,6 +38,7 @@ from compat.verdicts.migration import (
     DivergenceGroup,
     Exercise,
     FailedSide,
+    HiddenDivergence,
     Noise,
     Side,
     UnusualDivergence,
@@ -361,6 +368,30 @@ def unusual_divergence(named: Sequence[NamedWorld]) -> UnusualDivergence | None:
     return UnusualDivergence(
         len(named), _reasons(named), shown.found, shown.world.scenario
     )
+
+
+def hidden_divergence(
+    worlds: Sequence[BothPlayed],
+    channels: Sequence[str],
+    masks: Sequence[Mask],
+    shown: DescribedDivergence,
+    groups: Sequence[DivergenceGroup],
+) -> HiddenDivergence | None:
+    """Return what these worlds show behind a change of a text; None if nothing new.
+
+    What a world shows first is all that it is counted for, so a change that is in every
+    request, and may be meant, would hide all that comes after it.
+    """
+    edit = SameEdit.of(shown.difference)
+    if edit is None:
+        return None
+    told = {(each.code, each.channel) for each in groups}
+    found = named_worlds(worlds, channels, (*masks, edit))
+    rest = [e for e in found if (e.kind.code, e.kind.channel) not in told]
+    if not rest:
+        return None
+    each = typical(rest, everything)
+    return HiddenDivergence(len(rest), each.found, each.world.scenario)
 
 
 def _reasons(named: Sequence[NamedWorld]) -> Mapping[str, int]:

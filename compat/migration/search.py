@@ -68,6 +68,8 @@ DECIMALS: Final = (12.34567, 2.5, 0.125)
 A_BATCH: Final = 24
 IDLE: Final = 20
 """After so many batches without a new world there is none."""
+QUIET: Final = 168
+"""After so many plays by dice that show nothing new, nothing is expected of more."""
 NEW: Final = 10
 """What a world shows counts so much, at least, if it joins (``KnownEdges.learn``)."""
 FAULTS: Final = 8
@@ -114,18 +116,28 @@ class _EnoughError(Exception):
     """The search is over: no plays are left, or a difference is found."""
 
 
+@dataclass(frozen=True, slots=True)
+class SearchedSides:
+    """Both sides, which tell what they compare, and what they did in which world.
+
+    A second search with the same ones begins where the first did, and plays nothing
+    that was played there.
+    """
+
+    old: SubjectRunner
+    new: SubjectRunner
+    played: dict[str, Both] = field(default_factory=dict[str, Both])
+
+
 def search(
-    old: SubjectRunner,
-    new: SubjectRunner,
-    corpus: Iterable[Scenario],
-    plan: SearchPlan,
+    sides: SearchedSides, corpus: Iterable[Scenario], plan: SearchPlan
 ) -> FoundWorlds:
-    """Return the worlds that are found with both sides, which tell what they compare.
+    """Return the worlds that are found with both sides.
 
     Plays at most as often as planned; a side that cannot be played in a world shows
     nothing there.
     """
-    made = _Search(old, new, plan)
+    made = _Search(sides, plan)
     with suppress(_EnoughError, PlayError):
         made.run(corpus)
     return made.found
@@ -133,12 +145,13 @@ def search(
 
 @dataclass(slots=True)
 class _Search:
-    old: SubjectRunner
-    new: SubjectRunner
+    sides: SearchedSides
     plan: SearchPlan
     known: KnownEdges = field(default_factory=KnownEdges)
     plays: int = 0
     faults: int = 0
+    gained: int = 0
+    """How many plays there were when one last showed something new."""
     differing: list[MigrationWorld] = field(default_factory=list[MigrationWorld])
     joined: list[MigrationWorld] = field(default_factory=list[MigrationWorld])
     big: int = 0
@@ -177,21 +190,26 @@ class _Search:
         """Play worlds on both sides; None for those that show nothing."""
         made = [None if each is None else self._read(each) for each in some]
         out: list[Both | None] = [None] * len(made)
-        waiting = [at for at, each in enumerate(made) if each is not None]
+        waiting: list[tuple[int, str, Scenario]] = []
+        for at, each in enumerate(made):
+            known = None if each is None else self.sides.played.get(each[0])
+            if each is not None and known is not None:
+                out[at] = self._shown(each[1], known)
+            elif each is not None:
+                waiting.append((at, *each))
         while waiting:
             left = (self.plan.plays - self.plays) // 2
             if left < 1:
                 raise _EnoughError
             batch = waiting[:left]
-            worlds = [each for at in batch if (each := made[at]) is not None]
             done = 0
             try:
-                for at, both in zip(batch, self._both(worlds), strict=True):
+                played = self._both([world for _, _, world in batch])
+                for (at, key, world), both in zip(batch, played, strict=True):
                     self.plays += 2
                     done += 1
-                    if both["old"].refused is None:  # else it shows nothing
-                        out[at] = both
-                        self._learn(worlds[done - 1], both)
+                    self.sides.played[key] = both
+                    out[at] = self._shown(world, both)
             except PlayError:
                 self.plays += 2
                 done += 1
@@ -204,8 +222,15 @@ class _Search:
                 raise _EnoughError
         return out
 
+    def _shown(self, world: Scenario, both: Both) -> Both | None:
+        """Learn from a world; None if it shows nothing, as OLD cannot be run there."""
+        if both["old"].refused is not None:
+            return None
+        self._learn(world, both)
+        return both
+
     def _both(self, worlds: Sequence[Scenario]) -> Iterator[Both]:
-        for old, new in beside(self.old, self.new, worlds):
+        for old, new in beside(self.sides.old, self.sides.new, worlds):
             if not isinstance(old, SidePlayed) or not isinstance(new, SidePlayed):
                 raise TypeError(old)  # it is runners that are searched with
             yield {"old": old, "new": new}
@@ -213,6 +238,7 @@ class _Search:
     def _learn(self, world: Scenario, both: Both) -> None:
         entry = MigrationWorld(world, FAMILY, fixed=False)
         gained = self.known.learn(both)
+        self.gained = self.plays if gained >= NEW else self.gained
         old, new = both["old"], both["new"]
         if old.jsonl != new.jsonl and self.plan.differ(old, new):
             self.differing.append(entry)
@@ -222,8 +248,8 @@ class _Search:
             if not large or self.big <= BIG_JOINED:
                 self.joined.append(entry)
 
-    def _read(self, data: Data) -> Scenario | None:
-        """Return a world that was not played yet, if it is one."""
+    def _read(self, data: Data) -> tuple[str, Scenario] | None:
+        """Return a new world of this search, with its text, if it is one."""
         if self.plan.graphs is not None:
             data = (adk_fitted if self.plan.graphs.adk else fitted)(data)
         elif self.plan.fit is not None:
@@ -236,7 +262,8 @@ class _Search:
             world = read_scenario(data, "a world that is searched")
         except ScenarioError:
             return None
-        return world if self.plan.fits is None or self.plan.fits(world) else None
+        fits = self.plan.fits is None or self.plan.fits(world)
+        return (key, world) if fits else None
 
     # Where it begins
 
@@ -340,7 +367,7 @@ class _Search:
     def _rank(self, spot: Spot) -> int:
         """Return how much a site matters: what was asked for, then what is not met."""
         side, number = spot
-        runner = self.old if side == "old" else self.new
+        runner = self.sides.old if side == "old" else self.sides.new
         site = runner.sites[number]
         if (side, site.file, site.line) in self.plan.first:
             return 0
@@ -415,13 +442,17 @@ class _Search:
                     self._play(carried(carrier, base[0], text) for text in texts[:40])
 
     def _wander(self, bases: Sequence[tuple[Data, Both]]) -> None:
-        """Go on by dice until no plays are left: two and three changes at once."""
+        """Go on by dice, two and three changes at once, as long as that shows more.
+
+        Where every arm and edge is known that worlds come to, dice are all that is
+        left, and most searches would spend three of four plays on them.
+        """
         dice = Dice(f"{self.plan.seed}/search")
         pool = [data for data, _ in bases]
         texts = list(self.plan.words.some_texts[:40])
         some = documents(self.plan.words.texts)
-        idle = 0
-        while pool and idle < IDLE:
+        idle, self.gained = 0, self.plays
+        while pool and idle < IDLE and self.plays - self.gained < QUIET:
             batch: list[Data | None] = []
             for _ in range(A_BATCH):
                 data: Data | None = dice.pick(pool)

@@ -73,9 +73,14 @@ class SideSessions:
     _theirs: list[TracedWorld] = field(default_factory=list[TracedWorld])
     _open: ExitStack = field(default_factory=ExitStack)
     _twin: SideRunner | None = None
+    _new_twin: tuple[SideRunner, ExitStack] | None = None
+    _of_new: dict[int, list[TracedWorld]] = field(
+        default_factory=dict[int, list[TracedWorld]]
+    )
 
     def close(self) -> None:
-        """End what was started to play the old side once more."""
+        """End what was started to play the sides once more."""
+        self._forget_new()
         self._open.close()
 
     @property
@@ -115,6 +120,7 @@ class SideSessions:
         played again where it took another. Raises PlayError.
         """
         if new is not self._new:
+            self._forget_new()
             self._new, self._theirs = new, []
         first, before = len(self._theirs), len(self.played)
         self._alone(new, enough)
@@ -215,6 +221,21 @@ class SideSessions:
             self._twin = self._open.enter_context(self.anew(self.old))
         return self._twin
 
+    def twin_of(self, new: SideRunner) -> SideRunner:
+        """Return the new side in a process of its own, until another one is judged."""
+        if self._new_twin is None:
+            opened = ExitStack()
+            self._new_twin = opened.enter_context(self.anew(new)), opened
+        twin, _ = self._new_twin
+        twin.run_in(self.old.ways)
+        return twin
+
+    def _forget_new(self) -> None:
+        self._of_new = {}
+        if self._new_twin is not None:
+            self._new_twin[1].close()
+            self._new_twin = None
+
     def repeated(
         self, twin: SideRunner, theirs: Sequence[TracedWorld], differing: Iterable[int]
     ) -> dict[int, list[TracedWorld]]:
@@ -222,7 +243,8 @@ class SideSessions:
 
         ``twin`` is the new side in a process of its own. Returns all sessions of the
         new side in these worlds; those of the old one are kept. The sample is played
-        backwards once, to find in one world what another one left behind. Raises
+        backwards once, to find in one world what another one left behind. Where both
+        were played again before, in a smaller corpus, nobody asks a third time. Raises
         PlayError.
         """
         sample = self.sample()
@@ -231,12 +253,13 @@ class SideSessions:
             for at, each in zip(sample, backwards, strict=True):
                 self.again[at] = [self.played[at], each]
         some = [at for at in sorted({*sample, *differing}) if at < len(theirs)]
-        found: dict[int, list[TracedWorld]] = {}
-        for at, (ours, mine) in zip(some, self._elsewhere(twin, some), strict=True):
+        found = self._of_new
+        left = [at for at in some if at not in found]
+        for at, (ours, mine) in zip(left, self._elsewhere(twin, left), strict=True):
             self.again.setdefault(at, [self.played[at]]).append(ours)
             found[at] = [theirs[at], mine]
             self.progress("again", len(found), len(some))
-        return found
+        return dict(found)
 
     def _elsewhere(self, twin: SideRunner, some: Sequence[int]) -> Iterator[Pair]:
         return self.beside(self.twin(), twin, self.worlds(some))

@@ -18,7 +18,7 @@ import ast
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from compat.migration.differences import Mask, TraceChannels, broken
@@ -31,6 +31,7 @@ from compat.migration.own_code import (
     trees_of,
 )
 from compat.migration.pairs import Progress, by_channel, silent
+from compat.migration.remembered import ChangeMemory, ChangeOutcome, decisive
 from compat.migration.replies import SideFault, SidePlayed
 from compat.migration.reproducer import SideFiles
 from compat.migration.subject_process import SubjectProcess
@@ -63,6 +64,11 @@ class FoundChange:
     def pin(self) -> tuple[str, str, str]:
         """What a mark in the settings names it by."""
         return self.file, self.source, self.change.text
+
+    @property
+    def twin(self) -> tuple[str, int, str, str]:
+        """What it has in common with others of its line that read like it."""
+        return self.file, self.change.line, self.change.operator, self.change.text
 
 
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -145,6 +151,8 @@ ROUNDS: Final = (8, 56, 1 << 30)
 A_CHANGE: Final = 5
 """A change takes as long as so many plays before it is played: no more are tried."""
 STEPS: Final = 10_000
+BUSY: Final = frozenset(("timeout", "killed"))
+"""Faults of a child that a machine with more to spare might not have."""
 TIMES: Final = 20
 """A changed session may take so many steps, and so many times the usual ones."""
 
@@ -192,6 +200,8 @@ class PlayedChange:
     order: Sequence[int]
     played: int = 0
     noticed: bool = False
+    anew: bool = False
+    """Whether it was played in this check; else all of it was known before."""
 
     @property
     def left(self) -> int:
@@ -208,11 +218,15 @@ class SharpnessMeter:
         worlds: Sequence[Scenario],
         terms: SharpnessTerms,
         progress: Progress = silent,
+        memory: ChangeMemory | None = None,
     ) -> None:
         self._sides = sides
         self._worlds = worlds
         self._terms = terms
         self._progress = progress
+        self._memory = memory or ChangeMemory()
+        self._decisive: dict[tuple[str, int], str] = {}
+        self._digests: list[str] = []
         self._usual: list[SidePlayed] = []
         self._channels: dict[int, TraceChannels] = {}
         self._limit = 0
@@ -255,7 +269,7 @@ class SharpnessMeter:
         try:
             self._play_unchanged(worlds)
         except SideFault:
-            del self._usual[begin:]
+            del self._usual[begin:], self._digests[begin:]
             return self._summed()
         self._worlds = [*self._worlds, *worlds]
         for each in self._changes:
@@ -271,10 +285,16 @@ class SharpnessMeter:
         for most in ROUNDS:
             left -= self._round(self._changes, most, left)
         self._plays += plays - left
+        self._memory.write()
         return self._summed()
 
     def _play_unchanged(self, worlds: Sequence[Scenario]) -> None:
-        self._usual += self._sides.usual(worlds)
+        usual = self._sides.usual(worlds)
+        self._usual += usual
+        self._digests += (
+            self._memory.key(each.model_dump_json(exclude_defaults=True), did.jsonl)
+            for each, did in zip(worlds, usual, strict=True)
+        )
         most = max((each.steps or 0 for each in self._usual), default=0)
         self._limit = STEPS + TIMES * most
 
@@ -318,9 +338,55 @@ class SharpnessMeter:
         return used
 
     def _play(self, change: PlayedChange, most: int) -> int:
-        """Play a change until it is noticed, in so many worlds; return how many."""
+        """Play a change until it is noticed, in so many worlds; return how many.
+
+        What is known to come of it needs no play, and counts as if it had been played.
+        """
         begun = change.played
-        order = change.order[begun : begun + most]
+        key = self._key(change)
+        known = self._memory.outcome(key)
+        known = known and known.within(min(begun + most, len(change.order)))
+        if known is not None and self._memory.file is not None:
+            change.noticed, change.played = known.noticed, known.played
+            self._memory.learn(key, self._memory.outcome(key) or known)
+            self._tell(begun)
+            return max(change.played - begun, 1)
+        change.anew = True
+        if self._played_anew(change, change.order[begun : begun + most]):
+            outcome = ChangeOutcome(change.noticed, change.played)
+            self._memory.learn(key, outcome)
+        self._tell(begun)
+        return max(change.played - begun, 1)
+
+    def _tell(self, begun: int) -> None:
+        self._done += begun == 0
+        self._progress("small changes", self._done, len(self._changes))
+
+    def _key(self, change: PlayedChange) -> str:
+        """Return what the outcome of a change is called in the memory."""
+        found, worlds = change.found, (self._digests[at] for at in change.order)
+        equal = [each for each in self._changes if each.found.twin == found.twin]
+        which = equal.index(change)
+        what = (*found.pin, found.change.operator, str(which), self._context(found))
+        return self._memory.key(*what, str(self._limit), *worlds)
+
+    def _context(self, found: FoundChange) -> str:
+        """Return what else of NEW's code decides on a change."""
+        place = found.file, found.change.line
+        if place not in self._decisive:
+            side = self._sides.files
+            parsed = trees_of(side.files)
+            tops = (replace(side, name=top, entry="") for top in found.change.owners)
+            names = [each for top in tops for each in reached(parsed, top)]
+            known = {name: decoded(side.files[name]) for name in parsed}
+            self._decisive[place] = decisive(known, *place, names)
+        return self._decisive[place]
+
+    def _played_anew(self, change: PlayedChange, order: Sequence[int]) -> bool:
+        """Play a change in these worlds; tell whether it would do the same again.
+
+        What takes too long does so on a busy machine.
+        """
         found = change.found
         loading = {"change": [found.file, found.change.number], "steps": self._limit}
         try:
@@ -334,11 +400,10 @@ class SharpnessMeter:
                     ):
                         change.noticed = True
                         break
-        except SideFault:
+        except SideFault as fault:
             change.noticed = True
-        self._done += begun == 0
-        self._progress("small changes", self._done, len(self._changes))
-        return max(change.played - begun, 1)
+            return fault.kind not in BUSY
+        return True
 
     def _differs(self, at: int, played: SidePlayed) -> bool:
         usual = self._channels.setdefault(at, TraceChannels(self._usual[at].jsonl))
@@ -362,6 +427,7 @@ class SharpnessMeter:
             unnoticed=tuple(sorted(unnoticed, key=lambda each: (each.file, each.line))),
             untried=self._found - len(tried),
             plays=self._plays,
+            remembered=sum(bool(each.played) and not each.anew for each in changes),
             least=self._terms.least,
             stale=tuple(
                 mark.pin

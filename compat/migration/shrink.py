@@ -66,14 +66,25 @@ TRIES: Final = 1_500
 """So many worlds are played at most; each costs about a millisecond on both sides."""
 
 
+@dataclass(frozen=True, slots=True)
+class ShrinkEffort:
+    """So many worlds are tried at most, and so many in a row that are none smaller."""
+
+    tries: int = TRIES
+    in_vain: int = TRIES
+
+
 def shrink(
-    world: Scenario, still: Still, tries: int = TRIES, plain: PlainWords = LETTERS
+    world: Scenario,
+    still: Still,
+    effort: ShrinkEffort | None = None,
+    plain: PlainWords = LETTERS,
 ) -> Scenario:
     """Return the smallest world found for which ``still`` is true, as it is for this.
 
-    Deterministic. ``still`` is asked at most ``tries`` times.
+    Deterministic. ``still`` is asked no oftener than the effort allows.
     """
-    return _Search(world, still, tries, plain).run()
+    return _Search(world, still, effort or ShrinkEffort(), plain).run()
 
 
 def size(world: Scenario) -> tuple[int, int]:
@@ -83,11 +94,13 @@ def size(world: Scenario) -> tuple[int, int]:
 
 class _Search:
     def __init__(
-        self, world: Scenario, still: Still, tries: int, plain: PlainWords
+        self, world: Scenario, still: Still, effort: ShrinkEffort, plain: PlainWords
     ) -> None:
         self._still = still
         self._plain = plain
-        self._left = tries
+        self._effort = effort
+        self._left = effort.tries
+        self._in_vain = 0
         self._seen = {_json(world)}
         self._best = world
         self._doc: Doc = json.loads(_json(world))
@@ -95,7 +108,7 @@ class _Search:
     def run(self) -> Scenario:
         """Try all passes until none of them finds anything smaller."""
         before = None
-        while before != self._doc and self._left > 0:
+        while before != self._doc and not self._over:
             before = json.loads(json.dumps(self._doc))
             while self._drop_first_run():
                 pass
@@ -104,6 +117,11 @@ class _Search:
                 self._at(path)
         self._answer()
         return self._best
+
+    @property
+    def _over(self) -> bool:
+        """Whether no more worlds may be tried."""
+        return self._left <= 0 or self._in_vain >= self._effort.in_vain
 
     def _answer(self) -> None:
         """Let a model whose script is at its end say something that a person reads."""
@@ -216,7 +234,7 @@ class _Search:
 
         A text that matters by its length alone loses none of its many parts.
         """
-        return step > 0 and self._left > 0 and length // step <= PARTS
+        return step > 0 and not self._over and length // step <= PARTS
 
     def _said(self, path: Path, message: Message, **changes: Any) -> Message:  # noqa: ANN401  # of its fields
         """Return the message with these changes if it still happens with them."""
@@ -243,12 +261,14 @@ class _Search:
         except ScenarioError:
             return False
         text = _json(world)  # without defaults: one world, one text
-        if text in self._seen or self._left <= 0:
+        if text in self._seen or self._over:
             return False
         self._seen.add(text)
         self._left -= 1
+        self._in_vain += 1
         if not self._still(world):
             return False
+        self._in_vain = 0
         self._best, self._doc = world, doc
         return True
 

@@ -86,6 +86,8 @@ STACK: Final = (
     "langchain_openai",
 )
 """What of it nearly every subject comes to import, by one way or another."""
+GRAPHS: Final = "refengine.testing.graphs.session"
+"""What plays any of them."""
 
 SUBJECT_CHILD: Final = "refengine.testing.subject_server"
 
@@ -441,7 +443,8 @@ def _frameworks(
     named = {each.partition(".")[0] for each in names} & FRAMEWORKS
     if not named or named & there:
         return ()
-    return [each for each in STACK if _is_installed(each, named, environment)]
+    stack = [each for each in STACK if _is_installed(each, named, environment)]
+    return [*stack, GRAPHS] if STACK[0] in stack else stack
 
 
 def _has(
@@ -526,7 +529,7 @@ def prepare(ref: SubjectRef, seeds: Iterable[int], reach: Reach = NO_REACH) -> N
     if ref.revision is None:
         with located(ref) as location:
             frameworks = _frameworks(location, ref.environment)
-        for seed in seeds if frameworks else ():
+        for seed in seeds:
             env = environment(seed, reach.env, ref.environment)
             WARM.expect(_command(ref), env, frameworks)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from types import MappingProxyType
 from typing import Final
 
@@ -204,6 +206,19 @@ class SubjectRunner:
         loaded, brought = self._running.loaded, brought_by(self._ref)
         name = self._ref.setup.name
         return ExercisedSetup(name, loaded.changed, loaded.spans, brought)
+
+    @property
+    def tools(self) -> tuple[object, ...]:
+        """What else decides on what it does in a world: versions, and what it may use.
+
+        Whether a world takes too long is no part of that.
+        """
+        environment, reach = self._ref.environment, self._check.reach
+        python = sys.version if environment is None else environment.version
+        packages = () if environment is None else sorted(environment.packages.items())
+        frameworks = sorted(self._running.loaded.frameworks.items())
+        around = reach.net, reach.side_doors, reach.services, self._check.profile
+        return version("refengine"), python, sys.platform, packages, frameworks, around
 
     @property
     def every_branch(self) -> Sequence[str]:

@@ -10,7 +10,7 @@ A search is not a judge: it only says which worlds are worth it.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -18,8 +18,15 @@ from compat.migration.differences import broken
 from compat.migration.judge import MigrationJudge, Terms
 from compat.migration.own_code import OwnCode
 from compat.migration.pairs import by_channel
+from compat.migration.remembered import ChangeMemory
 from compat.migration.replies import SidePlayed
-from compat.migration.search import FoundWorlds, SearchPlan, SideLine, search
+from compat.migration.search import (
+    FoundWorlds,
+    SearchedSides,
+    SearchPlan,
+    SideLine,
+    search,
+)
 from compat.migration.sessions import UNSTEADY
 from compat.migration.sharpness import SharpnessMeter, SharpnessTerms
 from compat.migration.subject_runner import CheckOptions, SubjectRunner
@@ -37,13 +44,40 @@ SHARE: Final = 4
 """One of so many plays of a search is kept for what small changes leave unnoticed."""
 
 
+class Searching:
+    """What the searches of one check share: words, and sides opened for the first."""
+
+    def __init__(
+        self, said: Vocabulary, old: SubjectRunner, new: SubjectRunner
+    ) -> None:
+        self.said = said
+        self._sides = old, new
+        self._open = ExitStack()
+        self._watched: SearchedSides | None = None
+
+    @property
+    def watched(self) -> SearchedSides:
+        """Both sides in processes that tell what they compare; raises RefError."""
+        if self._watched is None:
+            old, new = (
+                self._open.enter_context(closing(each.watched()))
+                for each in self._sides
+            )
+            self._watched = SearchedSides(old, new)
+        return self._watched
+
+    def close(self) -> None:
+        """End these processes."""
+        self._open.close()
+
+
 def further(  # noqa: PLR0913, PLR0917  # what is judged, by what, and where
     judge: MigrationJudge[SubjectRunner],
     new: SubjectRunner,
     verdict: Migration,
     terms: Terms,
     how: CheckOptions,
-    said: Vocabulary,
+    searching: Searching,
     first: Collection[SideLine] = (),
 ) -> Migration:
     """Return the verdict with what a search found; the same one if it may not search.
@@ -54,7 +88,7 @@ def further(  # noqa: PLR0913, PLR0917  # what is judged, by what, and where
     if not how.search_plays or verdict.noise or not verdict.sufficient:
         return verdict
     done = verdict.searched or Searched(0, 0)
-    found = _searched(judge, new, terms, how, said, first)
+    found = _searched(judge, terms, how, searching, first)
     corpus = judge.corpus
     if found.worlds:
         # Each is played once more, as a user plays it: without probes.
@@ -67,12 +101,12 @@ def further(  # noqa: PLR0913, PLR0917  # what is judged, by what, and where
 
 def _searched(
     judge: MigrationJudge[SubjectRunner],
-    new: SubjectRunner,
     terms: Terms,
     how: CheckOptions,
-    said: Vocabulary,
+    searching: Searching,
     first: Collection[SideLine],
 ) -> FoundWorlds:
+    said = searching.said
     masks = (*terms.masks, *judge.by_shape)
     channels = channels_of(terms.required)
 
@@ -96,8 +130,7 @@ def _searched(
         fit=said.fit,
     )
     worlds = [each.scenario for each in judge.corpus.worlds]
-    with closing(judge.old.watched()) as old, closing(new.watched()) as other:
-        return search(old, other, worlds, plan)
+    return search(searching.watched, worlds, plan)
 
 
 def plays_before(how: CheckOptions) -> int:
@@ -112,7 +145,7 @@ def sharpened(
     verdict: Migration,
     terms: Terms,
     how: CheckOptions,
-    said: Vocabulary | None,
+    searching: Searching | None,
 ) -> Migration:
     """Return the verdict with its sharpness, or a divergence that was found by it.
 
@@ -122,10 +155,7 @@ def sharpened(
         return verdict
     first = _ordinary(judge, terms)
     shaped = _terms(replace(terms, by_door=judge.by_shape), how, verdict)
-    meters: BothMeters = (
-        SharpnessMeter(judge.old, first, shaped, how.progress),
-        SharpnessMeter(new, first, shaped, how.progress),
-    )
+    meters = _meters((judge.old, new), first, shaped, how)
     found = _measured(meters, OwnCode.of(judge.old.files, new.files), how)
     near = [
         (side, each.file, each.line)
@@ -133,14 +163,35 @@ def sharpened(
         for each in some.unnoticed
         if not each.reason
     ]
-    if said is None or not near:
+    if searching is None or not near:
         return _with(verdict, found)
     rest = replace(how, search_plays=how.search_plays - plays_before(how))
-    again = further(judge, new, _with(verdict, found), terms, rest, said, near)
+    again = further(judge, new, _with(verdict, found), terms, rest, searching, near)
     if not holds(again):
         return _with(again, found)
     more = _ordinary(judge, terms)[len(first) :]
     return _with(again, _further(meters, found, more, how) if more else found)
+
+
+def _meters(
+    sides: tuple[SubjectRunner, SubjectRunner],
+    first: Sequence[Scenario],
+    terms: SharpnessTerms,
+    how: CheckOptions,
+) -> BothMeters:
+    """Return what measures each side, with what is remembered of its changes."""
+    pair = " ".join(each.exercise.subject for each in sides)
+    memories = (
+        ChangeMemory.of(
+            f"{side} of {pair}", repr((each.tools, terms.channels, terms.masks))
+        )
+        for side, each in zip(SIDES, sides, strict=True)
+    )
+    old, new = (
+        SharpnessMeter(each, first, terms, how.progress, memory)
+        for each, memory in zip(sides, memories, strict=True)
+    )
+    return old, new
 
 
 def _measured(meters: BothMeters, own: OwnCode, how: CheckOptions) -> BothSharp:

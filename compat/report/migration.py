@@ -20,6 +20,7 @@ from compat.verdicts.migration import (
     Exercise,
     ExercisedSetup,
     GivenWorlds,
+    HiddenDivergence,
     JudgedCase,
     Migration,
     Noise,
@@ -437,6 +438,15 @@ def _groups(verdict: Migration) -> Iterator[str]:
     if len(verdict.groups) > 1:
         for each in verdict.groups[:MANY]:
             yield f"  {each.code} in {each.channel}: {each.worlds}"
+    if verdict.hidden is not None:
+        yield from _hidden(verdict.hidden)
+
+
+def _hidden(found: HiddenDivergence) -> Iterator[str]:
+    """Yield what shows once the change of a text above is taken for right."""
+    told, many = found.divergence, found.diverging
+    yield f"behind that change of a text {counted(many, 'world')} {does(many, 'show')}"
+    yield f"  {told.code} in {told.difference.channel}: {sentence(told, found.world)}"
 
 
 def _exercise(side: str, ran: Exercise, *, verbose: bool) -> Iterator[Text]:
@@ -490,6 +500,8 @@ def _sharpness(side: Side, found: Sharpness) -> str:
     )
     if found.marked:
         line += f"; {found.percent:.0f} % without {len(found.marked)} marked equivalent"
+    if found.remembered:
+        line += f"; {found.remembered} of them known from an earlier check"
     return f"{line}."
 
 

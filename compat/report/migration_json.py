@@ -21,6 +21,7 @@ from compat.verdicts.migration import (
     DescribedDivergence,
     Exercise,
     GivenWorlds,
+    HiddenDivergence,
     JudgedCase,
     Migration,
     OverTheWire,
@@ -84,6 +85,14 @@ class ReportedGroup(ReportPart):
     worlds: int
 
 
+class ReportedHidden(ReportPart):
+    """What differs behind the change of a text that is shown, in how many worlds."""
+
+    diverging: int
+    divergence: ReportedDivergence | None
+    world: dict[str, Any] | None
+
+
 class ReportedUnusual(ReportPart):
     """What differs in unusual worlds only, and how many of which reason do."""
 
@@ -130,6 +139,7 @@ class ReportedSharpness(ReportPart):
     percent: float
     percent_without_marked: float
     untried: int
+    remembered: int
     plays: int
     required_percent: float
     refused: str | None
@@ -187,6 +197,7 @@ class ReportedVerdict(ReportPart):
     worlds: int
     diverging: int
     groups: list[ReportedGroup]
+    hidden: ReportedHidden | None
     ordinary: int | None
     unusual_worlds: int
     outside: dict[str, int]
@@ -268,6 +279,7 @@ def to_json(verdict: Migration) -> Json:
         verdict,
         divergence=_divergence(verdict.divergence, verdict.world),
         groups=[_told(ReportedGroup, each) for each in verdict.groups],
+        hidden=_hidden(verdict.hidden),
         unusual_worlds=verdict.apart,
         unusual=_unusual(verdict.unusual),
         corpus=verdict.digest,
@@ -340,6 +352,14 @@ def _divergence(
     where = {"channel": at.channel, "path": at.path, "old": at.old, "new": at.new}
     said = sentence(found, world)
     return _told(ReportedDivergence, found, sentence=said, **where)
+
+
+def _hidden(found: HiddenDivergence | None) -> Json | None:
+    if found is None:
+        return None
+    return _told(
+        ReportedHidden, found, divergence=_divergence(found.divergence, found.world)
+    )
 
 
 def _unusual(found: UnusualDivergence | None) -> Json | None:

@@ -92,6 +92,19 @@ class UnusualDivergence:
 
 
 @dataclass(frozen=True, slots=True)
+class HiddenDivergence:
+    """What diverges behind the divergence that is shown, and is none of its groups.
+
+    It shows in ``diverging`` worlds once that change of a text is taken for right
+    wherever it stands; ``divergence`` is one of its largest group, seen in ``world``.
+    """
+
+    diverging: int
+    divergence: DescribedDivergence
+    world: Scenario
+
+
+@dataclass(frozen=True, slots=True)
 class Noise:
     """A field in which one side differs from itself in the same world."""
 
@@ -282,6 +295,7 @@ class Migration:
     sharpness_old: Sharpness | None = None
     strict: bool = False
     groups: Sequence[DivergenceGroup] = ()
+    hidden: HiddenDivergence | None = None
     outside: Mapping[str, int] = field(default_factory=dict[str, int])
     ordinary: int | None = None
     apart: int = 0

@@ -58,7 +58,8 @@ class Sharpness:
     """What came of all small changes; ``refused`` says why none was played, if so.
 
     ``tried`` are those that came to an end within the plays, ``untried`` the others.
-    ``stale`` are marks that no unnoticed change needs.
+    ``stale`` are marks that no unnoticed change needs. Of ``remembered`` ones it was
+    known from an earlier check what comes of them.
     """
 
     tried: int = 0
@@ -69,6 +70,7 @@ class Sharpness:
     stale: Sequence[str] = ()
     refused: str | None = None
     least: float = 0.0
+    remembered: int = 0
 
     @property
     def enough(self) -> bool:

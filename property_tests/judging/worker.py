@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 from compat.engines.load_errors import LoadError
 from compat.engines.loading import LoadedEngine, load_engine
 from compat.engines.needs import is_crowded
-from compat.migration.shrink import shrink
+from compat.migration.shrink import ShrinkEffort, shrink
 from compat.verdicts.conformance import ClauseFailure
 from property_tests.blocking import divergence, right_player, stopped
 from property_tests.check import Check, Decision, PlayedWorld
@@ -34,7 +34,7 @@ from refengine.testing.scenario_files import read_scenario
 
 Reply: TypeAlias = "dict[str, Any]"
 
-TRIES: Final = 250
+EFFORT: Final = ShrinkEffort(250)
 """So many smaller worlds are tried for one failure; fixed cases are small already."""
 AGAIN: Final = 20
 """A world is played so often until it fails again."""
@@ -142,7 +142,7 @@ class EngineWorker:
         small = entry.scenario
         if not is_crowded(small):
             small = shrink(
-                entry.scenario, lambda world: self._fails(check, world), TRIES
+                entry.scenario, lambda world: self._fails(check, world), EFFORT
             )
         case = self.player.case(small, check.variants)
         decision = self._first(check, case)
@@ -160,7 +160,7 @@ class EngineWorker:
         world = self._world(request).scenario
         if not is_crowded(world):
             still = self._stopped
-            world = shrink(world, lambda e: still(check, e) is not None, TRIES)
+            world = shrink(world, lambda e: still(check, e) is not None, EFFORT)
         failure = self._stopped(check, world)
         return {} if failure is None else {"failure": failure.model_dump(mode="json")}
 

@@ -16,7 +16,7 @@ import re
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -161,9 +161,14 @@ def load(ref: Reference, branches: Branches, own: Own) -> LoadedSubject:
     return LoadedSubject(_named(module, ref), module, own)
 
 
-def own_files(own: Own) -> set[str]:
-    """Return the names of the own modules that are loaded."""
-    paths = [getattr(each, "__file__", None) for each in list(sys.modules.values())]
+def own_files(own: Own, modules: Iterable[str]) -> set[str]:
+    """Return the names of files of the own ones among these modules.
+
+    Where a file really stands costs as much as a short session for all that a framework
+    imports, so nobody asks twice.
+    """
+    loaded = [sys.modules.get(each) for each in modules]
+    paths = [getattr(each, "__file__", None) for each in loaded]
     names = (own.name(path) for path in paths if isinstance(path, str))
     return {name for name in names if name is not None}
 

@@ -30,7 +30,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -112,7 +112,7 @@ class SubjectServer:
         self._profile: Profile = SEED_001
         self._arms = 0
         self._sites = 0
-        self._modules = 0
+        self._modules: set[str] = set()
         self._files: list[str] = []
         self._isolation: Isolation | None = None
         self._whole: Wholeness | None = None
@@ -196,6 +196,7 @@ class SubjectServer:
             limit_memory(FURTHER)
         self._tells_nodes = bool(request.get("nodes"))
         ref = Reference(**request["ref"])
+        self._modules = set(sys.modules)  # none of which is the subject's own
         self._brought = frozenset(BROUGHT.intersection(sys.modules))
         if "isolation" in request:
             self._isolation = Isolation.begin(request["isolation"], ref.folder)
@@ -309,8 +310,7 @@ class SubjectServer:
             seen["arms"] = [asdict(arm) for arm in arms[self._arms :]]
             self._arms = len(arms)
         observed: Reply = {} if self._observed is None else self._observed.reply
-        new = {**self._compared(), **self._new_files(), **self._frameworks()}
-        return {**seen, **new, **observed}
+        return {**seen, **self._compared(), **self._imported(), **observed}
 
     def _compared(self) -> Reply:
         """Return the sites of comparisons that are new, and what was compared."""
@@ -321,14 +321,18 @@ class SubjectServer:
         self._sites += len(new)
         return {"sites": list(map(asdict, new)), "compared": comparisons.seen}
 
-    def _new_files(self) -> Reply:
-        count = len(sys.modules)
-        if self._loaded is None or count == self._modules:
+    def _imported(self) -> Reply:
+        """Return what modules that were imported since say of files and frameworks."""
+        new = sys.modules.keys() - self._modules
+        if self._loaded is None or not new:
             return {}
-        self._modules = count
-        own = self._loaded.own
-        first = own.name(self._loaded.module.__file__ or "")
-        found = sorted(own_files(own), key=lambda name: (name != first, name))
+        self._modules |= new
+        return {**self._new_files(self._loaded, new), **self._frameworks()}
+
+    def _new_files(self, loaded: LoadedSubject, modules: Iterable[str]) -> Reply:
+        own = loaded.own
+        first = own.name(loaded.module.__file__ or "")
+        found = sorted(own_files(own, modules), key=lambda name: (name != first, name))
         new = [name for name in found if name not in self._files]
         self._files += new
         for file in (Path(root, name) for root in own.roots for name in new):

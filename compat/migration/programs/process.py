@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from compat.pipes import descriptor, poll, read
+from compat.pipes import descriptor, last_line, poll, read
 from refengine.testing.owned import Mark
 
 FLOOD: Final = 4 * 2**20
@@ -106,9 +106,8 @@ class ProgramProcess:
 
     @property
     def log(self) -> str:
-        """The last line of its log."""
-        lines = self._log.decode(errors="replace").strip().splitlines()
-        return lines[-1][:300] if lines else ""
+        """The line of its log that says what happened last."""
+        return last_line(self._log)[:300]
 
     def begin_turn(self) -> None:
         """Forget that it logged something before."""
@@ -116,7 +115,7 @@ class ProgramProcess:
 
     @property
     def log_of_turn(self) -> str:
-        """The last line of its log, if it logged anything in this turn."""
+        """The same, if it logged anything in this turn."""
         return self.log if self._logged else ""
 
     def send(self, line: str) -> None:
