@@ -324,10 +324,11 @@ def groups_of(named: Sequence[NamedWorld]) -> tuple[DivergenceGroup, ...]:
     """Return the groups by code and channel: the worst first, then the largest."""
     counts = Counter((each.kind.code, each.kind.channel) for each in named)
     groups = [DivergenceGroup(*key, many) for key, many in counts.most_common()]
-    return tuple(sorted(groups, key=_rank))
+    return tuple(sorted(groups, key=rank))
 
 
-def _rank(group: DivergenceGroup) -> int:
+def rank(group: DivergenceGroup) -> int:
+    """Return how far from the worst a group is."""
     key = (group.code, group.channel)
     return WORST.index(key) if key in WORST else len(WORST)
 
