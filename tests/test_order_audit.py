@@ -1,8 +1,11 @@
 """``refengine audit order``: each two extensions of a stack, in both orders."""
 
 import json
+import sys
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,7 +22,8 @@ from compat.report.order_json import OrderReport, schema_text
 from compat.verdicts.migration import DivergenceGroup, Migration
 from compat.verdicts.order import JudgedOrder, OrderAudit
 from refengine import AgentMiddleware, ToolMiddleware
-from refengine.testing.ordering import Move, name_of
+from refengine.testing import ordering
+from refengine.testing.ordering import OF_LANGCHAIN, Move, Ordering, name_of
 from tests.commands import refengine
 from tests.pages import ROOT
 
@@ -59,22 +63,66 @@ class Brief:
 def subject(world):
     return [LIST]
 """
+FACTORY = """\
+def create_agent(model, tools=None, *, middleware=()):
+    return middleware
+"""
+LANGCHAIN = '''\
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import ToolMessage
+
+
+class Guard(AgentMiddleware):
+    """Let nobody delete anything."""
+
+    def wrap_tool_call(self, request, handler):
+        call = request.tool_call
+        if "delete" in str(call["args"]):
+            return ToolMessage("denied", tool_call_id=call["id"])
+        return handler(request)
+
+
+class Plain(AgentMiddleware):
+    """Understand what models say instead."""
+
+    def wrap_tool_call(self, request, handler):
+        call = request.tool_call
+        pairs = call["args"].items()
+        said = {key: str(value).replace("remove", "delete") for key, value in pairs}
+        return handler(request.override(tool_call={**call, "args": said}))
+
+
+def subject(world):
+    given = world.as_langchain()
+    parts = [Guard(), Plain()]
+    return create_agent(given.model, given.tools, middleware=parts)
+'''
 MEANT = '[[order]]\nfirst = "{}"\nthen = "{}"\nreason = "as it is"\n'
 
 
 @pytest.fixture
-def audited(monkeypatch, tmp_path):
-    """Audit a list of the parts above, with few worlds; return how it ended."""
+def audited_file(monkeypatch, tmp_path):
+    """Audit a subject with few worlds; return how it ended."""
 
     def few(words):
         return [*fixed_worlds(words)][::SHARE]
 
-    def audit(entries: str, *more: str):
+    def audit(text: str, *more: str):
         monkeypatch.setattr(corpus, "fixed_worlds", few)
-        text = STACK.replace("LIST", entries)
         Path(tmp_path, "agent.py").write_text(text, "utf-8")
         line = ("audit", "order", "agent.py", "--examples", "1", *more)
         return refengine(*line, at=tmp_path)
+
+    return audit
+
+
+@pytest.fixture
+def audited(audited_file):
+    """Audit a list of the parts above."""
+
+    def audit(entries: str, *more: str):
+        return audited_file(STACK.replace("LIST", entries), *more)
 
     return audit
 
@@ -231,7 +279,7 @@ def test_worst_comes_first_whichever_order_it_is_seen_in() -> None:
 
     pairs = [
         pair("wording", "REQUEST_CHANGED", "requests", 9),
-        pair("runs", "MISSING_CALL", "tool_executions", 1),
+        pair("runs", "MISSING_CALL", "tool_executions", 2),
         pair("paid twice", "EXTRA_CALL", "tool_executions", 2),
         pair("guard", "AGAINST_NO", "tool_executions", 1),
     ]
@@ -293,6 +341,48 @@ def test_entry_is_called_by_its_name_or_by_its_first_callback() -> None:
         "audit_log",
         "struct",
     ]
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_list_of_create_agent_is_reached_whenever_it_is_imported(
+    early, tmp_path, monkeypatch
+) -> None:
+    package = tmp_path / f"frame_{early}"
+    package.mkdir()
+    lines = (f"from {package.name}.factory import create_agent\n", FACTORY)
+    for name, text in zip(("__init__.py", "factory.py"), lines, strict=True):
+        (package / name).write_text(text, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(ordering, "FACTORY", f"{package.name}.factory")
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    found = Ordering([Move(OF_LANGCHAIN, "a", "b", behind=True)])
+
+    if early:
+        import_module(package.name)
+    found.watch()
+    create_agent = import_module(package.name).create_agent
+    both = [SimpleNamespace(name="a"), SimpleNamespace(name="b")]
+    made = [create_agent("model", middleware=both) for _ in range(2)]
+
+    assert [[each.name for each in agent] for agent in made] == [["b", "a"], ["a", "b"]]
+    assert found.lists == {
+        OF_LANGCHAIN: [("a", "b")],
+        f"{OF_LANGCHAIN} 2": [("a", "b")],
+    }
+
+
+def test_middleware_of_langchain_that_does_not_commute_is_shown(
+    audited_file,
+) -> None:
+    done = audited_file(LANGCHAIN)
+
+    assert done.returncode == 1
+    assert done.stdout.startswith(
+        "ORDER MATTERS  1 of 1 pair does not commute\n"
+        "  middleware of create_agent: Guard, Plain\n\n"
+        "1. Guard, Plain: NEW has Guard behind Plain\n"
+    )
+    assert "\nMISSING_CALL  NEW does not run " in done.stdout
 
 
 def test_published_schema_is_what_the_models_say() -> None:

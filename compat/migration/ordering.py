@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from compat.migration.check import Checked, code_of, corpus_of, judging
@@ -35,7 +34,6 @@ from compat.verdicts.exit_codes import (
     USAGE,
     exit_code,
 )
-from compat.verdicts.migration import DivergenceGroup
 from compat.verdicts.order import (
     JudgedOrder,
     OrderAudit,
@@ -47,9 +45,9 @@ from refengine.testing.ordering import Move
 LOOKED_AT: Final = 60
 """In so many worlds of the corpus lists are looked for before anything is moved."""
 SEVERITIES: Final = ("error", "warning", "info")
-OTHER_WAY: Final = MappingProxyType({"MISSING_CALL": "EXTRA_CALL"})
-"""Of two orders neither is the right one, so what is lost in one is too much in the
-other one."""
+WORST_OF_ORDERS: Final = (*WORST, ("MISSING_CALL", "tool_executions"))
+"""Of two orders neither is the right one: a tool that runs in OLD alone may be one that
+should not, such as that which a guard has let pass."""
 
 Pair: TypeAlias = tuple[str, str, str]
 Names: TypeAlias = Sequence[str]
@@ -147,7 +145,7 @@ class OrderAuditor:
             return
         moved = f"{move.name} {'behind' if move.behind else 'before'} {move.other}"
         new = replace(self.ref, order=(move,), text=f"{self.ref.text}, {moved}")
-        verdict = judged(new, self.terms).verdict
+        verdict = judged(new, replace(self.terms, worst=WORST_OF_ORDERS)).verdict
         meant = next((e.reason for e in self.meant if _names(e, pair)), "")
         self._judged.append(
             JudgedOrder(*pair.key, moved=moved, verdict=verdict, meant=meant)
@@ -243,14 +241,11 @@ def _code(pair: JudgedOrder) -> int:
 def _badness(pair: JudgedOrder) -> tuple[bool, bool, int, int, int]:
     found = pair.verdict
     severity = found.divergence.severity if found.divergence else SEVERITIES[-1]
-    worst = min(map(_rank, found.groups), default=len(WORST))
+    ranks = (rank(each, WORST_OF_ORDERS) for each in found.groups)
+    worst = min(ranks, default=len(WORST_OF_ORDERS))
     many = -found.diverging
     how_bad = worst, SEVERITIES.index(severity), many
     return pair.commutes, bool(pair.meant), *how_bad
-
-
-def _rank(group: DivergenceGroup) -> int:
-    return rank(replace(group, code=OTHER_WAY.get(group.code, group.code)))
 
 
 def _names(meant: MeantOrder, pair: FoundPair | JudgedOrder | UntriedOrder) -> bool:

@@ -169,7 +169,7 @@ class SubjectRef:
     same_code: bool = False
     """Whether the other side is the same code, so that a graph's nodes are compared."""
     order: tuple[Move, ...] | None = None
-    """What is moved in the lists of its extensions; they are told where this is given."""
+    """What is moved in the lists of its extensions, which are told if it is given."""
 
     def __str__(self) -> str:
         return self.text
