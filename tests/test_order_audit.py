@@ -14,12 +14,12 @@ from compat.migration.check import Checked
 from compat.migration.corpus import fixed_worlds
 from compat.migration.judge import Terms
 from compat.migration.ordering import OrderAuditor, order_code, pairs_of, ranked
-from compat.migration.refs import SubjectRef
+from compat.migration.refs import RefError, SubjectRef
 from compat.migration.settings import MeantOrder
 from compat.migration.subject_runner import CheckOptions
 from compat.report.order import order_lines
 from compat.report.order_json import OrderReport, schema_text
-from compat.verdicts.migration import DivergenceGroup, Migration
+from compat.verdicts.migration import DivergenceGroup, Migration, Noise
 from compat.verdicts.order import JudgedOrder, OrderAudit
 from refengine import AgentMiddleware, ToolMiddleware
 from refengine.testing import ordering
@@ -268,6 +268,28 @@ def test_declared_order_that_nothing_needs_says_why(first, then, why) -> None:
     found, _ = trials("ab", meant=[entry])
 
     assert [each.why for each in found.unused] == ([why] if why else [])
+
+
+def test_stack_that_differs_from_itself_is_not_accused_of_its_order() -> None:
+    noise = (Noise("old", "effects", "[0].data", (1, 2)),)
+
+    def judged(_: SubjectRef, terms: Terms) -> Checked:
+        return Checked(Migration(terms.required, 1, "", noise=noise))
+
+    auditor = OrderAuditor(REF, Terms(), (), CheckOptions(), 10)
+    found = auditor.tried(BASE, [("handlers", "ab")], judged)
+    told = [str(each) for each in order_lines(found)]
+
+    assert order_code(found) == 6
+    assert told[0] == "NOT COMPARABLE  1 of 1 pair could not be judged"
+    assert not [each for each in told if "If an order is meant" in each]
+
+
+def test_stack_in_another_language_is_refused() -> None:
+    ref = replace(REF, file=Path("agent.go"))
+
+    with pytest.raises(RefError, match="is in go: lists of extensions"):
+        OrderAuditor(ref, Terms(), (), CheckOptions(), 10).audit()
 
 
 def test_worst_comes_first_whichever_order_it_is_seen_in() -> None:

@@ -20,7 +20,7 @@ from compat.migration.check import Checked, code_of, corpus_of, judging
 from compat.migration.corpus import Corpus
 from compat.migration.judge import Terms
 from compat.migration.pairs import WORST, PlayError, rank
-from compat.migration.refs import SubjectRef
+from compat.migration.refs import PYTHON, RefError, SubjectRef
 from compat.migration.settings import MeantOrder
 from compat.migration.subject_process import prepare
 from compat.migration.subject_runner import SEEDS, CheckOptions, SubjectRunner
@@ -87,6 +87,12 @@ class OrderAuditor:
 
         Raises RefError, and UnusedFileError for a file that was given for nothing.
         """
+        if self.ref.language != PYTHON:
+            raise RefError(
+                f"{self.ref} is in {self.ref.language}: lists of extensions can be"
+                " reached in Python only; write the other order down, and compare both"
+                " by migrate check"
+            )
         ref = replace(self.ref, order=())
         prepare(ref, SEEDS.values(), self.how.reach)
         corpus = corpus_of([ref, ref], self.how, self.terms.outside)
@@ -176,7 +182,7 @@ class OrderAuditor:
     def _needless(self, meant: MeantOrder) -> str:
         for pair in self._judged:
             if _names(meant, pair):
-                return "they commute" if pair.commutes else ""
+                return "they commute" if pair.commutes else ""  # or nobody knows
             if (pair.then, pair.first) == (meant.first, meant.then):
                 return f"{meant.then} stands first"
         for left in self._untried:

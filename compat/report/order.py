@@ -30,18 +30,23 @@ def order_lines(found: OrderAudit, width: int = NARROW) -> Iterator[Text]:
         yield from evidence(pair.verdict, width)
     yield Text()
     yield from _rest(found)
-    if found.apart:
-        yield from _next(found.apart[0])
+    clear = [each for each in found.apart if not each.unclear]
+    if clear:
+        yield from _next(clear[0])
 
 
 def _headline(found: OrderAudit) -> Text:
     if found.fault is not None:
         return Text(f"CANNOT BE JUDGED  {found.fault.text}", "bold red")
     many = counted(len(found.judged), "pair")
-    apart = len(found.apart)
+    unclear = sum(each.unclear for each in found.apart)
+    apart = len(found.apart) - unclear
     if apart:
         what = f"{apart} of {many} {'does' if apart == 1 else 'do'} not commute"
         return Text(f"ORDER MATTERS  {what}", "bold red")
+    if unclear:
+        what = f"{unclear} of {many} could not be judged"
+        return Text(f"NOT COMPARABLE  {what}", "bold yellow")
     meant = sum(not each.commutes for each in found.judged)
     declared = f", {meant} {does(meant, 'are')} meant" if meant else ""
     what = f"{len(found.judged) - meant} of {many} commute{declared}"
@@ -58,7 +63,7 @@ def _rest(found: OrderAudit) -> Iterator[Text]:
     if free:
         yield Text(f"Commute: {'; '.join(free)}")
     for pair in found.judged:
-        if pair.meant and not pair.commutes:
+        if pair.meant and not pair.commutes and not pair.unclear:
             code = pair.verdict.divergence.code if pair.verdict.divergence else ""
             yield Text(f"Meant: {_both(pair)} ({pair.meant}): {code}")
     for left in found.untried:

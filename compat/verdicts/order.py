@@ -24,11 +24,16 @@ class JudgedOrder:
     meant: str = ""
 
     @property
+    def unclear(self) -> bool:
+        """Whether both orders could not be compared."""
+        found = self.verdict
+        return bool(found.noise) or found.fault is not None or found.nothing_ran
+
+    @property
     def commutes(self) -> bool:
         """Whether all that is required holds with both orders."""
         found = self.verdict
-        unclear = found.noise or found.fault or found.broken
-        return found.sufficient and not unclear
+        return found.sufficient and not (self.unclear or found.broken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,5 +81,6 @@ class OrderAudit:
 
     @property
     def apart(self) -> Sequence[JudgedOrder]:
-        """The pairs that do not commute, and that nobody declared so."""
-        return [e for e in self.judged if not e.commutes and not e.meant]
+        """The pairs that are to be looked at: nobody declared them, or could judge."""
+        judged = (each for each in self.judged if not each.commutes)
+        return [each for each in judged if each.unclear or not each.meant]
