@@ -94,11 +94,11 @@ def _path() -> str:
     return os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
 
 
-def python(code: str) -> str:
-    """Run a block of Python; return what it printed."""
+def python(code: str, names: dict[str, object]) -> str:
+    """Run a block of Python with the names of those before; return what it printed."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(code, "a page", "exec"), {"__name__": "page"})  # noqa: S102  # our page
+        exec(compile(code, "a page", "exec"), names)  # noqa: S102  # our page
     return printed.getvalue()
 
 
@@ -108,7 +108,7 @@ def played(text: str, folder: Path) -> str:
     Commands behind which nothing is shown are not run, where nobody would look at what
     they print.
     """
-    said = ""
+    said, names = "", dict[str, object](__name__="page")
 
     def made(found: re.Match[str]) -> str:
         nonlocal said, folder
@@ -122,7 +122,7 @@ def played(text: str, folder: Path) -> str:
             (folder / title).parent.mkdir(parents=True, exist_ok=True)
             (folder / title).write_text(body, "utf-8")
         elif language == "python":
-            said = python(body)
+            said = python(body, names)
         elif language in {"", "text"}:
             body = said
         named = f' title="{title}"' if title else ""

@@ -30,6 +30,7 @@ PAGES = [
     "docs/new-door.md",
     "docs/new-driver.md",
     "docs/observers.md",
+    "docs/order-and-conflicts.md",
     "docs/own-store.md",
     "docs/own-worlds.md",
     "docs/upgrading.md",

@@ -19,6 +19,7 @@ COMPLETING: Final = "_REFENGINE_COMPLETE"
 """As in ``compat.verdicts.exit_codes``; nothing is imported for the two."""
 
 COMMANDS: Final = {
+    "audit": ("compat.cli.audit", "find extensions whose order matters"),
     "baseline": (
         "compat.cli.baseline",
         "write known failures down, and keep the file fresh",

@@ -397,7 +397,10 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
         if old.language != PYTHON:
             refuse(CHECK, f"{old}: {NO_SCRIPT}")
         check_folder(reproducer)
-    with surrounded(old, [new], asked) as (old, [new]), _progress(how) as shown:
+    with (
+        surrounded(old, [new], asked) as (old, [new]),
+        progress_of(CHECK, how) as shown,
+    ):
         found = checking.check(old, new, terms, shown)
     code = checking.code_of(found.verdict)
     # The verdict first: what becomes of files is no part of it.
@@ -405,7 +408,7 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     again = line_again() if plays_alone and reproducer is None else ""
     out = console(output_scrubber().text)
     told = lines(found.verdict, verbose=verbose, again=again, width=out.width)
-    for line in (*told, *_wire_lines(how), *_reach_lines(how)):
+    for line in (*told, *_wire_lines(how), *reach_lines(how)):
         out.print(line)
     if reproducer is not None:
         out.print(f"\n{_reproduced(found, reproducer, how.profile)}")
@@ -433,12 +436,12 @@ def _programs(
     words = () if programs.source is None else words_in(programs.source)
     how = replace(how, reach=replace(how.reach, services=programs.services))
     terms = terms_of_program(settings, new, require)
-    with _progress(how) as shown:
+    with progress_of(CHECK, how) as shown:
         found = check_programs(old, new, terms, shown, words)
     code = code_of(found.verdict)
     out = console(output_scrubber().text)
     told = lines(found.verdict, verbose=verbose, width=out.width)
-    for line in (*told, *spoken_lines(found), *_reach_lines(how)):
+    for line in (*told, *spoken_lines(found), *reach_lines(how)):
         out.print(line)
     said = str(old), str(new)
     _write_pair(files, found.verdict, how, said, code, spoken_json(found))
@@ -459,7 +462,7 @@ def _write_pair(
 
     def document() -> Mapping[str, object]:
         printed = {side: list(e.printed) for side, e in verdict.exercise.items()}
-        header = {**_header(how, verdict), "old": sides[0], "new": sides[1]}
+        header = {**header_of(how, verdict), "old": sides[0], "new": sides[1]}
         head = json_without_secrets({**header, **(more or {}), "printed": printed})
         return report(json_without_secrets(to_json(verdict)), head, code)
 
@@ -523,11 +526,11 @@ def _folder(
         out.print(f"INTERRUPTED  after {len(cases)} of {counted(many, 'case')}")
         code = INTERRUPTED
     told = folder_lines(cases, reports=reports, verbose=verbose)
-    for line in (*_wire_lines(how), *_reach_lines(how), *told):
+    for line in (*_wire_lines(how), *reach_lines(how), *told):
         out.print(line)
 
     def document() -> Mapping[str, object]:
-        header = _header(how, *(case.verdict for case in cases))
+        header = header_of(how, *(case.verdict for case in cases))
         body = json_without_secrets(folder_json(cases))
         return report(body, json_without_secrets(header), code)
 
@@ -541,7 +544,7 @@ def _wire_lines(how: CheckOptions) -> Iterable[Text]:
     return () if how.wire is None else wire_lines(how.wire.summary)
 
 
-def _reach_lines(how: CheckOptions) -> Iterable[str]:
+def reach_lines(how: CheckOptions) -> Iterable[str]:
     """Return what was let through, on which the verdict may hang."""
     reach = how.reach
     if ALL in reach.env:
@@ -553,7 +556,8 @@ def _reach_lines(how: CheckOptions) -> Iterable[str]:
         yield f"sockets that were allowed: {shown}"
 
 
-def _header(how: CheckOptions, *verdicts: Migration) -> dict[str, object]:
+def header_of(how: CheckOptions, *verdicts: Migration) -> dict[str, object]:
+    """Return what a report says of the machine, and of how was judged."""
     from importlib.metadata import version
 
     from compat.report.migration_json import given_json, wire_json
@@ -581,8 +585,8 @@ def _header(how: CheckOptions, *verdicts: Migration) -> dict[str, object]:
 
 
 @contextmanager
-def _progress(how: CheckOptions) -> Generator[CheckOptions, None, None]:
-    """Show how far a check has come, on a terminal only."""
+def progress_of(command: str, how: CheckOptions) -> Generator[CheckOptions, None, None]:
+    """Show how far a command has come, on a terminal only."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
@@ -607,5 +611,5 @@ def _progress(how: CheckOptions) -> Generator[CheckOptions, None, None]:
             of = bar.tasks[task]
             at = "" if of.total is None else f" {of.completed:,} of {of.total:,}"
             text = f"interrupted ({of.description}{at}), nothing is judged yet"
-            sys.stderr.write(f"refengine {CHECK}: {text}\n")
+            sys.stderr.write(f"refengine {command}: {text}\n")
             raise

@@ -8,7 +8,7 @@ which are read and never imported here (verdicts, Worlds and corpora).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -207,17 +207,29 @@ def check_all(
     if old.language != PYTHON:
         remote = check_remote(old, news, corpus, how, explain=explain)
         return {name: Checked(*each) for name, each in remote.items()}
+    with judging(old, corpus, how, said, explain=explain) as judged:
+        return {name: judged(*each) for name, each in news.items()}
+
+
+@contextmanager
+def judging(
+    old: SubjectRef,
+    corpus: Corpus,
+    how: CheckOptions,
+    said: Vocabulary | None = None,
+    *,
+    explain: bool,
+) -> Generator[Callable[[SubjectRef, Terms], Checked], None, None]:
+    """Yield what judges a new side against the old one, which plays its worlds once."""
     runner = SubjectRunner(old, "old", how)
     judge = MigrationJudge(runner, corpus, anew, how.progress, beside)
+
+    def judged(new: SubjectRef, terms: Terms) -> Checked:
+        found = _judged(judge, new, terms, how, said, explain=explain)
+        return replace(found, verdict=_versioned(found.verdict, old, new))
+
     try:
-        found = {
-            name: _judged(judge, ref, terms, how, said, explain=explain)
-            for name, (ref, terms) in news.items()
-        }
-        return {
-            name: replace(each, verdict=_versioned(each.verdict, old, news[name][0]))
-            for name, each in found.items()
-        }
+        yield judged
     finally:
         judge.close()
         runner.close()

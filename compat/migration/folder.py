@@ -37,6 +37,7 @@ from compat.migration.reproducer import NotOursError
 from compat.migration.settings import (
     FILE,
     DeclaredCase,
+    MeantOrder,
     Settings,
     SettingsError,
     load_settings,
@@ -199,6 +200,23 @@ def terms_of(settings: Path | None, new: SubjectRef, require: str | None) -> Ter
         raise SettingsError(settings, [f"no case is {new}; there are {known}"])
     terms = piece.terms(names[0] if names else "")
     return terms if require is None else replace(terms, required=require)
+
+
+def one_side_of(
+    settings: Path | None, require: str | None
+) -> tuple[Terms, tuple[MeantOrder, ...]]:
+    """Return what one side alone is held to, and which orders are meant.
+
+    What is allowed to a new side is nothing that it may differ in from itself. Raises
+    SettingsError or OSError.
+    """
+    if settings is None:
+        return Terms(require or DEFAULT_RELATION), ()
+    folder = settings.parent.resolve()
+    piece = Piece(folder.name, folder, load_settings(settings))
+    terms = replace(piece.terms(""), marks=())
+    required = require or terms.required
+    return replace(terms, required=required), piece.settings.order
 
 
 def engines_of(settings: Path | None, new: SubjectRef) -> Engines:

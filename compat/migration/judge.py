@@ -32,6 +32,7 @@ from compat.migration.differences import (
     differences,
 )
 from compat.migration.pairs import (
+    WORST,
     Anew,
     Beside,
     BothPlayed,
@@ -41,6 +42,7 @@ from compat.migration.pairs import (
     SidePair,
     SideRunner,
     TracedWorld,
+    Worst,
     by_channel,
     by_turns,
     everything,
@@ -112,7 +114,7 @@ class Terms:
     ``marks`` are small changes of NEW that are declared equivalent. With
     ``everywhere``, unusual worlds count as ordinary ones do. ``shows`` is the code that
     a divergence is declared to have: where runs are slow and many sides are judged, one
-    that has shown it need not be played in all worlds.
+    that has shown it need not be played in all worlds. ``worst`` is told first.
     """
 
     required: str = DEFAULT_RELATION
@@ -123,6 +125,7 @@ class Terms:
     marks: tuple[EquivalentMark, ...] = ()
     everywhere: bool = False
     shows: str | None = None
+    worst: Worst = WORST
 
     @property
     def masks(self) -> tuple[Mask, ...]:
@@ -370,7 +373,7 @@ class MigrationJudge(Generic[P]):
         if not named:  # all that differs is in unusual worlds
             return base
         fits = self._fits(terms)
-        start = typical(named, fits)
+        start = typical(named, fits, terms.worst)
         pair = self._pair(news, channels, masks, fits)
         world, interrupted = start.world.scenario, False
 
@@ -391,7 +394,7 @@ class MigrationJudge(Generic[P]):
             world, (noise, divergence) = self._steadily(pair, start, world, terms)
         if noise and base.sufficient and wanted == UNSTEADY_FROM and self.old.ways:
             return base  # it was the order of calls, which is another one each time
-        groups = groups_of(named)
+        groups = groups_of(named, terms.worst)
         hidden = None
         if divergence is not None:
             among = (ordinary, channels, masks, divergence, groups)

@@ -314,6 +314,8 @@ def named_worlds(
     return named
 
 
+Worst: TypeAlias = Sequence[tuple[str, str]]
+"""Codes with their channels, the worst first."""
 WORST: Final = (
     (AGAINST_NO, "tool_executions"),
     ("EXTRA_CALL", "tool_executions"),
@@ -327,26 +329,31 @@ MILD: Final = frozenset(("ORDER", "TOOLS_ORDER", "EVENT_ORDER"))
 """Codes that are never told of a world which shows one of the worst."""
 
 
-def groups_of(named: Sequence[NamedWorld]) -> tuple[DivergenceGroup, ...]:
+def groups_of(
+    named: Sequence[NamedWorld], worst: Worst = WORST
+) -> tuple[DivergenceGroup, ...]:
     """Return the groups by code and channel: the worst first, then the largest."""
     counts = Counter((each.kind.code, each.kind.channel) for each in named)
     groups = [DivergenceGroup(*key, many) for key, many in counts.most_common()]
-    return tuple(sorted(groups, key=_rank))
+    return tuple(sorted(groups, key=lambda group: rank(group, worst)))
 
 
-def _rank(group: DivergenceGroup) -> int:
+def rank(group: DivergenceGroup, worst: Worst = WORST) -> int:
+    """Return how far from the worst a group is."""
     key = (group.code, group.channel)
-    return WORST.index(key) if key in WORST else len(WORST)
+    return worst.index(key) if key in worst else len(worst)
 
 
 def typical(
-    named: Sequence[NamedWorld], fits: Callable[[Scenario], bool]
+    named: Sequence[NamedWorld],
+    fits: Callable[[Scenario], bool],
+    worst: Worst = WORST,
 ) -> NamedWorld:
     """Return the smallest world of those that show what most of the largest group do.
 
     Worlds that cannot be made smaller, such as those no graph fits, come last.
     """
-    first = groups_of(named)[0]
+    first = groups_of(named, worst)[0]
     key = (first.code, first.channel)
     group = [each for each in named if (each.kind.code, each.kind.channel) == key]
     ((kind, _),) = Counter(each.kind for each in group).most_common(1)

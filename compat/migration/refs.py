@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import Final
 
 from compat.environments.cache import SideEnvironment
+from refengine.testing.ordering import Move
 from refengine.testing.owned import folder_prefix
 
 
@@ -167,6 +168,8 @@ class SubjectRef:
     """A file that its process runs before it imports the subject."""
     same_code: bool = False
     """Whether the other side is the same code, so that a graph's nodes are compared."""
+    order: tuple[Move, ...] | None = None
+    """What is moved in the lists of its extensions, which are told if it is given."""
 
     def __str__(self) -> str:
         return self.text

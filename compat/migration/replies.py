@@ -138,6 +138,8 @@ class SideLoaded:
     """So many attributes of what it observes did its setup change."""
     spans: int = 0
     """So many spans did its setup's observers begin."""
+    lists: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The lists of its extensions by what they are, with names, if that was asked."""
 
     @classmethod
     def read(cls, reply: Reply, printed: Printed) -> Self:
@@ -156,3 +158,6 @@ class SideLoaded:
         observed = reply.get("setup", {})
         self.changed = observed.get("changed", self.changed)
         self.spans = observed.get("spans", self.spans)
+        lists = reply.get("lists")
+        if lists is not None:
+            self.lists = tuple((place, tuple(names)) for place, names in lists)

@@ -34,6 +34,11 @@ file = "right.py"
 line = "last = messages[len(system) :][-KEEP:]"
 change = "-KEEP -> -KEEP - 0"
 reason = "says the same"
+
+[[order]]
+first = "redact"
+then = "log"
+reason = "a log has no names in it"
 """
 
 from __future__ import annotations
@@ -108,6 +113,14 @@ class Equivalent(SettingsPart):
     reason: Text
 
 
+class MeantOrder(SettingsPart):
+    """Two extensions of a list whose order is meant, by what an audit calls them."""
+
+    first: Text
+    then: Text
+    reason: Text
+
+
 class DeclaredCase(SettingsPart):
     """A new side: it ``holds`` a relation, or ``diverges`` with a code.
 
@@ -152,6 +165,7 @@ class Settings(SettingsPart):
     are not written in Python have engines: ``old_engine``, and ``new_engine`` where a
     case names none of its own. ``old_with`` and ``new_with`` are the packages that a
     side in Python runs with, ``old_setup`` and ``new_setup`` files that it runs first.
+    ``order`` is for ``refengine audit order``.
     """
 
     about: str = ""
@@ -170,6 +184,7 @@ class Settings(SettingsPart):
     cases: dict[str, DeclaredCase] = Field(default_factory=dict[str, DeclaredCase])
     volatile: tuple[Volatile, ...] = ()
     equivalent: tuple[Equivalent, ...] = ()
+    order: tuple[MeantOrder, ...] = ()
 
 
 def load_settings(path: Path) -> Settings:

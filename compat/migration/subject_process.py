@@ -17,6 +17,7 @@ import weakref
 from collections import deque
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
 from fnmatch import fnmatchcase
 from functools import partial
 from importlib.machinery import PathFinder
@@ -156,6 +157,7 @@ class SubjectProcess:
             "profile": profile,
             "isolation": {**reach.request, "top": str(location.isolation)},
             "nodes": ref.same_code,
+            **_ordering(ref),
             **loading,
         }
         self.child.initialize(import_timeout)
@@ -406,6 +408,11 @@ def _reference(ref: SubjectRef, location: SubjectLocation) -> dict[str, object]:
         if location.moved is None
         else [str(each) for each in location.moved],
     }
+
+
+def _ordering(ref: SubjectRef) -> dict[str, object]:
+    """Return in which order its extensions are to stand, if lists are to be told."""
+    return {} if ref.order is None else {"order": [*map(asdict, ref.order)]}
 
 
 def _command(ref: SubjectRef) -> Sequence[str]:

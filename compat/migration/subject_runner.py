@@ -249,6 +249,11 @@ class SubjectRunner:
         return SideFiles(texts, loaded.files[0], self._ref.name, self._ref.module)
 
     @property
+    def lists(self) -> Sequence[tuple[str, Sequence[str]]]:
+        """The lists of its extensions, if it was asked to tell them."""
+        return self._running.loaded.lists
+
+    @property
     def sites(self) -> Sequence[CompareSite]:
         """Where its own code compares, if it tells what."""
         return self._running.loaded.sites

@@ -58,7 +58,7 @@ def lines(
     if it is ``verbose``. ``again`` is the command line that gave this verdict. Where
     the terminal is ``width`` enough, old and new stand side by side.
     """
-    yield from _answer(verdict)
+    yield from answer(verdict)
     yield from map(_indented, version_lines(verdict.versions))
     if verdict.interrupted:
         what = "it would have gone on looking; this is what was found by then"
@@ -67,6 +67,22 @@ def lines(
         return
     for side, sharp in verdict.sharp_sides:
         yield _indented(_sharpness(side, sharp))
+    yield from evidence(verdict, width)
+    shown = None if verdict.world is None else verdict.divergence
+    if shown is not None and again and not verdict.sufficient:
+        yield from _next(shown, again)
+    for allowed in verdict.allowed:
+        word = "used" if allowed.used else "UNUSED: its world does not need it"
+        yield _indented(
+            f"allowed in {allowed.channel} {allowed.path} ({allowed.reason}): {word}"
+        )
+    for place in verdict.unused:
+        yield _indented(f"volatile in {place}: UNUSED, it differs nowhere")
+    yield from _basis(verdict, verbose=verbose)
+
+
+def evidence(verdict: Migration, width: int = NARROW) -> Iterator[Text]:
+    """Yield what shows the answer: noise, a lost intention, and what differs where."""
     for each in sorted(verdict.noise, key=_consequence)[:MANY]:
         yield _indented(
             f"{each.side} differs from itself in {each.channel} {each.path}:"
@@ -77,16 +93,6 @@ def lines(
         yield from (_indented(line) for line in code(broken.world))
     if verdict.divergence is not None and verdict.world is not None:
         yield from _divergence(verdict.divergence, verdict, width)
-        if again and not verdict.sufficient:
-            yield from _next(verdict.divergence, again)
-    for allowed in verdict.allowed:
-        word = "used" if allowed.used else "UNUSED: its world does not need it"
-        yield _indented(
-            f"allowed in {allowed.channel} {allowed.path} ({allowed.reason}): {word}"
-        )
-    for place in verdict.unused:
-        yield _indented(f"volatile in {place}: UNUSED, it differs nowhere")
-    yield from _basis(verdict, verbose=verbose)
 
 
 def _next(found: DescribedDivergence, again: str) -> Iterator[Text]:
@@ -190,7 +196,8 @@ def _consequence(noise: Noise) -> bool:
     return noise.channel not in channels_of(DEFAULT_RELATION)
 
 
-def _answer(verdict: Migration) -> Iterator[Text]:
+def answer(verdict: Migration) -> Iterator[Text]:
+    """Yield the headline, and what to do where nothing can be said."""
     if verdict.fault is not None:
         yield Text(f"CANNOT BE JUDGED  {verdict.fault.text}", "bold red")
     elif verdict.noise:

@@ -13,12 +13,13 @@ Calls and replies are those of ``refengine.testing.child``:
 A call of ``load`` may have ``change``, the file and number of a small change that is
 made, and ``steps``: then replies to ``play`` have the ``lines`` that were reached and
 how many ``steps`` that took, of which there are that many at most, if it is not null.
-With ``nodes`` runs of graphs say through which they went. With ``compares`` replies
-have the ``sites`` of comparisons that are new, and what was ``compared`` there. Where
-lines are known, a call of ``play`` may ask for the ``places`` that were last before
-each thing that the world saw. It may have ``ways`` of running a graph, and ``wire``:
-the base URL of a scripted server that the graph's model asks. Faults are errors whose
-``data`` has their ``kind`` (verdicts, Migration).
+With ``nodes`` runs of graphs say through which they went. With ``order``, a list of
+moves, extensions stand in another order, and replies have the ``lists`` once they are
+new. With ``compares`` replies have the ``sites`` of comparisons that are new, and what
+was ``compared`` there. Where lines are known, a call of ``play`` may ask for the
+``places`` that were last before each thing that the world saw. It may have ``ways`` of
+running a graph, and ``wire``: the base URL of a scripted server that the graph's model
+asks. Faults are errors whose ``data`` has their ``kind`` (verdicts, Migration).
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ from refengine.testing.loading import (
     ready_to_load,
 )
 from refengine.testing.machine import limit_memory
+from refengine.testing.ordering import Ordering, moves_of
 from refengine.testing.person import EndlessQuestionsError
 from refengine.testing.points import class_of
 from refengine.testing.probes import Branches, Lines, TooManyStepsError
@@ -72,6 +74,7 @@ from refengine.testing.subjects import (
     INTENDS,
     WAYS,
     Played,
+    Subject,
     SubjectError,
     UnbuiltError,
     play_alone,
@@ -121,6 +124,7 @@ class SubjectServer:
         self._own: Own | None = None
         self._observed: SideSetup | None = None
         self._tells_nodes = False
+        self._ordering: Ordering | None = None
 
     @property
     def functions(self) -> Mapping[str, Function]:
@@ -195,6 +199,10 @@ class SubjectServer:
             self._branches.change = tuple(request["change"])
             limit_memory(FURTHER)
         self._tells_nodes = bool(request.get("nodes"))
+        moves = moves_of(request)
+        if moves is not None:
+            self._ordering = Ordering(moves)
+            self._ordering.watch()
         ref = Reference(**request["ref"])
         self._modules = set(sys.modules)  # none of which is the subject's own
         self._brought = frozenset(BROUGHT.intersection(sys.modules))
@@ -229,7 +237,7 @@ class SubjectServer:
                 self._branches.lines.follow(world.recorder.count)
             world.tells_nodes = self._tells_nodes
             try:
-                return loaded.subject(world)
+                return self._ordered(loaded.subject, world)
             except BaseException as error:
                 raised.append(error)
                 raise
@@ -252,6 +260,13 @@ class SubjectServer:
         more = {"way": played.way, "refused": played.refused}
         found = {key: value for key, value in more.items() if value is not None}
         return {"trace": trace, "hooks": hooks, **found, **self._seen()}
+
+    def _ordered(self, subject: Subject, world: World) -> object:
+        """Return what a subject returns, in the order that was asked for."""
+        if self._ordering is None:
+            return subject(world)
+        self._ordering.begin()
+        return self._ordering.applied(subject(world), world)
 
     def _session(self, wire: str | None) -> AbstractContextManager[None]:
         return (
@@ -310,6 +325,8 @@ class SubjectServer:
             seen["arms"] = [asdict(arm) for arm in arms[self._arms :]]
             self._arms = len(arms)
         observed: Reply = {} if self._observed is None else self._observed.reply
+        if self._ordering is not None:
+            observed |= self._ordering.reply
         return {**seen, **self._compared(), **self._imported(), **observed}
 
     def _compared(self) -> Reply:
