@@ -25,6 +25,7 @@ from compat.verdicts.migration import (
     Noise,
     OverTheWire,
     PointsVerdict,
+    RecordedBasis,
     UnusualDivergence,
 )
 from compat.verdicts.relations import DEFAULT_RELATION, channels_of
@@ -224,14 +225,26 @@ def _found(verdict: Migration) -> Text:
         return Text(f"NOT EXERCISED  {what}{_narrow(verdict)}", "bold yellow")
     if not verdict.sufficient:
         what = f"{holds}, {verdict.required} is required"
+        if verdict.recorded is not None:
+            of = counted(verdict.recorded.sessions, "recorded session")
+            what = f"from {verdict.diverging:,} of {of}"
         return Text(f"DIVERGES  {what}{_narrow(verdict)}", "bold red")
     if verdict.broken:
         return Text(f"LACKS WHAT IS INTENDED  {holds}{_narrow(verdict)}", "bold red")
     weakly = ", weakly: a point was not played" if verdict.unplayed else ""
+    if verdict.recorded is not None:
+        weakly = f", as far as {_recorded(verdict.recorded)}"
     told = f"HOLDS  {verdict.holds}{weakly}", "bold green"
     if verdict.stale:
         told = f"HAS UNUSED ENTRIES  {holds}", "bold yellow"
     return Text(told[0] + _narrow(verdict), told[1])
+
+
+def _recorded(found: RecordedBasis) -> str:
+    """Return what a headline says of recorded sessions: how many, and of what."""
+    what = f"{', '.join(found.shown[:-1])} and {found.shown[-1]}"
+    many = counted(found.sessions, "recorded session")
+    return f"{many} {does(found.sessions, 'show')}: {what}"
 
 
 def _crashed(verdict: Migration) -> Text:
@@ -278,7 +291,10 @@ def _divergence(
         yield from _around(at.channel, [*rows_beside([*_near(found.lines)])], width)
     if verdict.world is not None:
         yield Text()
-        yield Text("The smallest world found that shows it:")
+        found_in = "The smallest world found that shows it:"
+        if verdict.recorded is not None:
+            found_in = "The shortest part of a recorded session that shows it:"
+        yield Text(found_in)
         yield from (
             _indented(f"  {line}") for line in code(verdict.world, names_in(found))
         )
@@ -328,7 +344,12 @@ def _basis(verdict: Migration, *, verbose: bool) -> Iterator[Text]:
         yield Text()
     worlds = counted(verdict.worlds, "world")
     corpus = f" (corpus {verdict.digest[:12]})" if verbose else ""
+    if verdict.recorded is not None:
+        worlds = counted(verdict.recorded.sessions, "recorded session")
     yield Text(f"Rests on {worlds}{corpus}.")
+    if verdict.recorded is not None:
+        yield _indented("no recording shows, so not compared:")
+        yield from (_indented(f"  {each}") for each in verdict.recorded.unshown)
     yield from (_indented(line) for line in given_lines(verdict.given))
     if verdict.searched is not None:
         plays, joined = verdict.searched.plays, verdict.searched.joined

@@ -238,6 +238,19 @@ class PointsVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedBasis:
+    """What a verdict rests on where OLD is a recording.
+
+    So many ``sessions``, of which that was compared which is ``shown``; what is
+    ``unshown`` NEW may do otherwise, and nobody would know.
+    """
+
+    sessions: int
+    shown: Sequence[str]
+    unshown: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Migration:
     """The answer to "does NEW still do what OLD did?".
 
@@ -253,7 +266,8 @@ class Migration:
     NEW is ``unbuilt`` where only OLD can be built, and that in every world.
     ``points`` are those in which the engines differ, None where none is known, and
     ``point`` is that which the divergence was seen at. ``failures`` are what broke by
-    itself in a side's own code, with how many sessions.
+    itself in a side's own code, with how many sessions. ``recorded`` says what of OLD
+    is known where it is a recording, None where it ran.
     """
 
     required: str
@@ -289,6 +303,7 @@ class Migration:
     failures: Mapping[Side, Mapping[str, int]] = field(
         default_factory=dict[Side, Mapping[str, int]]
     )
+    recorded: RecordedBasis | None = None
 
     @property
     def nothing_ran(self) -> bool:

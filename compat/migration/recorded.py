@@ -1,0 +1,499 @@
+"""OLD as a recording: a side that is looked up, and NEW as far as a recording shows it.
+
+    files → sessions → NEW played in each → both as the recording shows → judge
+
+NEW is seen through the same window as OLD: requests, the executions of tools and how
+runs ended, as far as the format has them. So NEW is never accused of what a recording
+is silent about.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol, TypeAlias
+
+from compat.migration.corpus import Corpus, MigrationWorld
+from compat.migration.described import kind_of
+from compat.migration.judge import MigrationJudge, Terms
+from compat.migration.pairs import (
+    PlainSide,
+    PlayError,
+    Progress,
+    SidePair,
+    SideRunner,
+    TracedWorld,
+    by_turns,
+    silent,
+)
+from compat.migration.refs import PYTHON, RefError, SubjectRef
+from compat.migration.subject_runner import CheckOptions, SubjectRunner
+from compat.migration.surroundings import versions
+from compat.models.recordings import (
+    ANSWERS,
+    REQUESTS,
+    SHOWN,
+    RecordedRun,
+    RecordingFile,
+    SeenSession,
+)
+from compat.verdicts.migration import Exercise, Migration, RecordedBasis
+from compat.verdicts.relations import DEFAULT_RELATION, channels_of, strength
+from refengine.messages import Json, ToolCall
+from refengine.testing.channels import Item, Seen
+from refengine.testing.scenario import Scenario
+from refengine.testing.trace import Observation, ObservationKind, Trace, to_json
+
+FAMILY: Final = "recorded"
+NOT_SHOWN: Final = (
+    "what NEW takes from world.instruction and world.tools, which are OLD's",
+    "settings of requests, and tools but by name",
+    "what tools gave, but as OLD sent it on",
+    "arguments that OLD changed, and calls that it answered itself",
+    "streams, effects, errors and what is kept",
+)
+"""What no recording shows, whatever its kind."""
+
+
+def recorded_corpus(sessions: Sequence[SeenSession]) -> Corpus:
+    """Return the worlds of recorded sessions; no other world is of their kind."""
+    worlds = [MigrationWorld(each.scenario, FAMILY, fixed=True) for each in sessions]
+    known = {id(each.scenario) for each in sessions}
+    return Corpus(tuple(worlds), 0, fits=lambda world: id(world) in known)
+
+
+class RecordedSessions:
+    """Which session a world is of, also where only a beginning of it is played."""
+
+    def __init__(self, sessions: Sequence[SeenSession]) -> None:
+        self._by_world = {id(each.scenario): each for each in sessions}
+
+    def of(self, world: Scenario) -> SeenSession:
+        """Return the session whose world this is; raises KeyError."""
+        return self._by_world[id(world)]
+
+    def add(self, session: SeenSession) -> None:
+        """Know one more."""
+        self._by_world[id(session.scenario)] = session
+
+
+@dataclass(frozen=True, slots=True)
+class SeenPlayed:
+    """A session as far as a recording shows it."""
+
+    jsonl: str
+    refused: str | None = None
+    way: str | None = None
+
+
+class RecordedSide(PlainSide):
+    """OLD, which has been played once and for all."""
+
+    def __init__(self, name: str, sessions: RecordedSessions) -> None:
+        self._sessions = sessions
+        self.exercise = Exercise(name, {})
+
+    def play(self, world: Scenario) -> SeenPlayed:
+        """Return what was recorded in a world."""
+        return SeenPlayed(recorded_trace(self._sessions.of(world)).to_jsonl())
+
+    def play_all(self, worlds: Sequence[Scenario]) -> Iterator[SeenPlayed]:
+        """Return what was recorded in several."""
+        return map(self.play, worlds)
+
+
+class NewRunner(Protocol):
+    """NEW as it is played; what it does may raise PlayError."""
+
+    def play(self, world: Scenario) -> TracedWorld:
+        """Play one world."""
+        ...
+
+    def play_all(self, worlds: Sequence[Scenario]) -> Iterator[TracedWorld]:
+        """Play many worlds, in this order."""
+        ...
+
+    @property
+    def exercise(self) -> Exercise:
+        """What all worlds so far made it do."""
+        ...
+
+    def anew(self) -> NewRunner:
+        """Return the same side in a process of its own."""
+        ...
+
+    def close(self) -> None:
+        """End its process."""
+        ...
+
+
+class ShownSide(PlainSide):
+    """NEW, of which only that is looked at which the recording shows of OLD."""
+
+    def __init__(self, runner: NewRunner, sessions: RecordedSessions) -> None:
+        self._runner = runner
+        self._sessions = sessions
+
+    @property
+    def exercise(self) -> Exercise:
+        """What all sessions so far made it do."""
+        return self._runner.exercise
+
+    def play(self, world: Scenario) -> SeenPlayed:
+        """Play one world; raises PlayError."""
+        return self._shown(world, self._runner.play(world).jsonl)
+
+    def play_all(self, worlds: Sequence[Scenario]) -> Iterator[SeenPlayed]:
+        """Play many worlds; raises PlayError."""
+        for world, each in zip(worlds, self._runner.play_all(worlds), strict=True):
+            yield self._shown(world, each.jsonl)
+
+    def anew(self) -> ShownSide:
+        """Return the same side in a process of its own."""
+        return ShownSide(self._runner.anew(), self._sessions)
+
+    def close(self) -> None:
+        """End its process."""
+        self._runner.close()
+
+    def _shown(self, world: Scenario, jsonl: str) -> SeenPlayed:
+        return SeenPlayed(shown_trace(self._sessions.of(world), jsonl).to_jsonl())
+
+
+def _anew(side: SideRunner) -> AbstractContextManager[SideRunner]:
+    return closing(side.anew()) if isinstance(side, ShownSide) else nullcontext(side)
+
+
+# Traces
+
+
+def recorded_trace(session: SeenSession) -> Trace:
+    """Return what a recording shows, as observations."""
+    found: list[Told] = []
+    for number, run in enumerate(session.runs, 1):
+        found.append(("run_start", number, {"continues": number > 1}, None))
+        for call in run.calls:
+            names = [{"name": name} for name in call.tools]
+            messages = to_json(call.messages)
+            data = _request({"messages": messages, "tools": names}, session)
+            found.append(("model_request", number, data, None))
+            found += [_executed(number, each) for each in call.executed]
+        if run.ended:
+            found.append(_ended(number, "completed", run.answer))
+    return _trace(found)
+
+
+def shown_trace(session: SeenSession, jsonl: str) -> Trace:
+    """Return what a recording like this one would show of a trace."""
+    return _trace([*_Window(session).seen(Seen(jsonl).items)])
+
+
+Told: TypeAlias = "tuple[ObservationKind, int, Mapping[str, Json], str | None]"
+
+
+def _trace(found: Sequence[Told]) -> Trace:
+    return Trace(
+        Observation(kind, run, at, data, call_id)
+        for at, (kind, run, data, call_id) in enumerate(found)
+    )
+
+
+def _executed(run: int, call: ToolCall) -> Told:
+    return _execution(run, call.name, call.arguments, call.id)
+
+
+def _ended(run: int, status: str, answer: str | None) -> Told:
+    said = None if answer is None else {"role": "assistant", "content": answer.strip()}
+    return "run_end", run, {"status": status, "answer": said, "messages": []}, None
+
+
+def _execution(run: int, name: str, arguments: str, call_id: str | None) -> Told:
+    data: dict[str, Json] = {
+        "name": name,
+        "arguments": _canonical(arguments),
+        "implementation": "",
+        "options": {},
+        "ctx": {},
+    }
+    return "tool_start", run, data, call_id
+
+
+class _Window:
+    """Looks at the trace of a session as a recording of it would."""
+
+    def __init__(self, session: SeenSession) -> None:
+        self._session = session
+        self._asked: Counter[int] = Counter()
+        self._done: Counter[tuple[int, str | None]] = Counter()
+        self._waiting: list[Told] = []
+
+    def seen(self, items: Sequence[Item]) -> Iterator[Told]:
+        """Yield what is seen of the observations."""
+        for item in items:
+            kind, run, data = item["kind"], item["run"], item["data"]
+            if kind == "tool_start":
+                self._take(run, data, item["call_id"])
+            if kind == "tool_start" or not self._is_known(run):
+                continue
+            if kind == "model_request":
+                self._answered_itself(run, data["messages"])
+                yield from self._executions(run)
+                self._asked[run] += 1
+                yield kind, run, _request(data, self._session), None
+            elif kind == "run_end":
+                yield from self._executions(run)
+                shows = ANSWERS in SHOWN[self._session.kind]
+                said = data.get("answer") if shows else None
+                yield _ended(run, data["status"], said and said["content"])
+            elif kind in {"run_start", "build_error"} or _is_error(kind, data):
+                yield kind, run, data, None
+        yield from self._executions(len(self._session.runs))
+
+    def _run(self, number: int) -> RecordedRun | None:
+        runs = self._session.runs
+        return runs[number - 1] if 0 < number <= len(runs) else None
+
+    def _is_known(self, number: int) -> bool:
+        """Tell whether the recording goes on so far: of an open run not to its end."""
+        run = self._run(number)
+        if run is None:
+            return number == 0
+        return run.ended or self._asked[number] < len(run.calls)
+
+    def _take(self, run: int, data: Mapping[str, Any], call_id: str | None) -> None:
+        """Take an execution; behind the last request of an open run a recorded one."""
+        if not self._is_known(run) and call_id not in self._calls(run):
+            return
+        self._done[run, call_id] += 1
+        known = self._calls(run).get(call_id or "")
+        same = known is not None and known.name == data["name"]
+        arguments = known.arguments if known and same else data["arguments"]
+        self._waiting.append(_execution(run, data["name"], arguments, call_id))
+
+    def _calls(self, run: int) -> dict[str, ToolCall]:
+        """Return the calls that were executed after the last request, by their ids."""
+        recorded, at = self._run(run), self._asked[run] - 1
+        if recorded is None or not 0 <= at < len(recorded.calls):
+            return {}
+        return {each.id: each for each in recorded.calls[at].executed}
+
+    def _answered_itself(self, run: int, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Count a call as executed whose result is sent: OLD's may not have been, too.
+
+        Who answers a call without its tool is not told from who executes it.
+        """
+        sent = {each.get("tool_call_id") for each in messages if each["role"] == "tool"}
+        for id_, call in self._calls(run).items():
+            if id_ in sent and not self._done[run, id_]:
+                self._waiting.append(_executed(run, call))
+
+    def _executions(self, run: int) -> list[Told]:
+        """Return the executions since the last request, in the order of their calls."""
+        order = [*self._calls(run)]
+        found, self._waiting = self._waiting, []
+        return sorted(
+            found, key=lambda e: order.index(e[3]) if e[3] in order else len(order)
+        )
+
+
+def _is_error(kind: str, data: Mapping[str, Any]) -> bool:
+    return kind == "event" and data["kind"] == "error"
+
+
+def _request(data: Mapping[str, Any], session: SeenSession) -> dict[str, Json]:
+    """Return a request as it is compared: messages, and tools by their names."""
+    plain: dict[str, Json] = {"messages": [], "tools": [], "options": {}, "ctx": {}}
+    if REQUESTS not in SHOWN[session.kind]:
+        return plain
+    names = sorted({str(each["name"]) for each in data["tools"]})
+    return {
+        **plain,
+        "messages": [*plain_messages(data["messages"])],
+        "tools": [{"name": name} for name in names],
+    }
+
+
+def plain_messages(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Json]]:
+    """Return what messages say, however a client cuts and writes them.
+
+    Neighbouring messages of the model are one, and results stand in the order of their
+    calls; text counts without the space around it, arguments as JSON, and ids by which
+    calls and results they put together.
+    """
+    found: list[dict[str, Any]] = []
+    for each in messages:
+        said = _plain(each)
+        last = found[-1] if found else None
+        if last is not None and said["role"] == last["role"] == "assistant":
+            last["content"] = f"{last['content']}{said['content']}"
+            last["tool_calls"] = [*last.get("tool_calls", []), *said["tool_calls"]]
+        else:
+            found.append(said)
+    names: dict[str, str] = {}
+    return [_renamed(each, names) for each in _ordered(found)]
+
+
+def _renamed(message: dict[str, Any], names: dict[str, str]) -> dict[str, Json]:
+    """Return a message with calls known by their places: clients make up ids."""
+
+    def name(id_: str) -> str:
+        return names.setdefault(id_, f"c{len(names) + 1}")
+
+    if "tool_call_id" in message:
+        return {**message, "tool_call_id": name(message["tool_call_id"])}
+    if "tool_calls" in message:
+        calls = [{**e, "id": name(e["id"])} for e in message["tool_calls"]]
+        return {**message, "tool_calls": calls}
+    return message
+
+
+def _plain(message: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "role": message["role"],
+        "content": str(message.get("content") or "").strip(),
+    }
+    if message["role"] == "tool":
+        return {**found, "tool_call_id": message.get("tool_call_id", "")}
+    if message["role"] == "assistant":
+        found["tool_calls"] = [
+            {
+                "id": each.get("id", ""),
+                "name": each["name"],
+                "arguments": _canonical(each["arguments"]),
+            }
+            for each in message.get("tool_calls") or ()
+        ]
+    return found
+
+
+def _ordered(messages: Sequence[dict[str, Any]]) -> Iterator[dict[str, Json]]:
+    order: list[str] = []
+    results: list[dict[str, Any]] = []
+
+    def sorted_results() -> list[dict[str, Any]]:
+        def place(each: Mapping[str, Any]) -> int:
+            id_ = each["tool_call_id"]
+            return order.index(id_) if id_ in order else len(order)
+
+        return sorted(results, key=place)
+
+    for each in messages:
+        if each["role"] == "tool":
+            results.append(each)
+            continue
+        yield from sorted_results()
+        results.clear()
+        if each["role"] == "assistant":
+            order = [call["id"] for call in each["tool_calls"]]
+        yield each
+    yield from sorted_results()
+
+
+def _canonical(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments or "{}"), sort_keys=True)
+    except (ValueError, RecursionError):
+        return arguments
+
+
+# The check
+
+
+def refuse_unfit_for_recordings(new: SubjectRef, terms: Terms) -> None:
+    """Raise RefError for what cannot be judged by a recording."""
+    if new.language != PYTHON:
+        raise RefError(
+            f"{new} is in {new.language}: recorded sessions are played with sides in"
+            " Python only"
+        )
+    if strength(terms.required) > strength(DEFAULT_RELATION):
+        raise RefError(
+            f"--require {terms.required} asks for more than any recording shows:"
+            f" {DEFAULT_RELATION} is the strongest"
+        )
+
+
+def check_recorded(
+    files: Sequence[RecordingFile], new: SubjectRef, terms: Terms, how: CheckOptions
+) -> Migration:
+    """Judge NEW against recordings; what cannot be played stands in the verdict.
+
+    Raises RefError.
+    """
+    refuse_unfit_for_recordings(new, terms)
+    found = judge_recorded(files, SubjectRunner(new, "new", how), terms, how.progress)
+    return replace(found, versions=versions(new, new))
+
+
+def judge_recorded(
+    files: Sequence[RecordingFile],
+    new: NewRunner,
+    terms: Terms,
+    progress: Progress = silent,
+) -> Migration:
+    """Return the verdict on NEW, which is closed after it."""
+    # A world of an allowance is not one that OLD was recorded in.
+    masks = (*terms.volatile, *(each.mask for each in terms.allowed))
+    terms = replace(terms, volatile=masks, allowed=())
+    sessions = [each for file in files for each in file.sessions]
+    known, corpus = RecordedSessions(sessions), recorded_corpus(sessions)
+    old = RecordedSide(", ".join(each.name for each in files), known)
+    side = ShownSide(new, known)
+    judge = MigrationJudge[SideRunner](old, corpus, _anew, progress)
+    try:
+        verdict = judge.judge(side, terms)
+        verdict = _shortened(verdict, old, side, known, terms)
+    except PlayError as error:
+        worlds = len(corpus.worlds)
+        verdict = Migration(terms.required, worlds, corpus.digest, fault=error.fault)
+    finally:
+        judge.close()
+        side.close()
+    return replace(verdict, holds=_held(verdict.holds), recorded=_basis(files))
+
+
+def _held(holds: str | None) -> str | None:
+    """Return what may be claimed: nothing is known of what no recording shows."""
+    if holds is None or strength(holds) <= strength(DEFAULT_RELATION):
+        return holds
+    return DEFAULT_RELATION
+
+
+def _basis(files: Sequence[RecordingFile]) -> RecordedBasis:
+    kinds = dict.fromkeys(each.kind for each in files)
+    shown = dict.fromkeys(what for kind in kinds for what in SHOWN[kind])
+    alone = tuple(
+        f"{what} of {kind}s"
+        for what in dict.fromkeys(each for kind in SHOWN for each in SHOWN[kind])
+        for kind in kinds
+        if what not in SHOWN[kind]
+    )
+    return RecordedBasis(
+        sum(len(each.sessions) for each in files), tuple(shown), (*alone, *NOT_SHOWN)
+    )
+
+
+def _shortened(
+    verdict: Migration,
+    old: RecordedSide,
+    new: ShownSide,
+    known: RecordedSessions,
+    terms: Terms,
+) -> Migration:
+    """Return the verdict with the shortest beginning of its session that shows it."""
+    if verdict.divergence is None or verdict.world is None:
+        return verdict
+    whole = known.of(verdict.world)
+    channels = channels_of(terms.required)
+    pair = SidePair((old, new), (old, new), terms.masks, channels, by_turns)
+    kind = kind_of(verdict.divergence)
+    for calls in range(1, whole.calls):
+        part = whole.prefix(calls)
+        known.add(part)
+        if pair.shows(part.scenario, kind):
+            _, found = pair.explained(part.scenario, ())
+            return replace(verdict, world=part.scenario, divergence=found)
+    return verdict
