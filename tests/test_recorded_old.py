@@ -9,7 +9,7 @@ import pytest
 
 from compat.migration.check import code_of
 from compat.migration.judge import Terms
-from compat.migration.recorded import SeenPlayed, judge_recorded
+from compat.migration.recorded import SeenPlayed, judge_recorded, recorded_trace
 from compat.models.errors import GivenFileError
 from compat.models.recordings import read_recording
 from compat.report.migration import lines
@@ -259,7 +259,7 @@ def test_a_chat_shows_calls_and_answers(
     assert (verdict.divergence and verdict.divergence.code) == found
     assert verdict.recorded is not None
     assert verdict.recorded.shown == ("model calls", "tool calls", "answers")
-    assert "requests of chats" in verdict.recorded.unshown
+    assert "requests (chat)" in verdict.recorded.unshown
 
 
 def test_it_never_claims_more_than_it_shows(tmp_path: Path) -> None:
@@ -288,7 +288,10 @@ def test_sessions_are_told_apart_by_their_answers(tmp_path: Path) -> None:
         (again, says("assistant", "Ashore.")),
     ]
     file = read_recording(cassette(tmp_path, mixed))
-    assert [each.where for each in file.sessions] == ["exchange 1, 3", "exchange 2, 4"]
+    assert [each.where for each in file.sessions] == [
+        "model call 1, 3",
+        "model call 2, 4",
+    ]
 
 
 KEY = "sk-proj-" + "Ab1" * 16
@@ -404,3 +407,112 @@ def test_a_line_that_does_not_fit_is_refused(
     done = refengine(*line, at=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert problem in done.stderr
+
+
+SPANS = Path(__file__).parent / "spans"
+CALL = [{"name": "find", "args": {"id": 7}, "id": "call_7f", "type": "tool_call"}]
+OBSERVED = [
+    (HISTORY[:2], FIND),
+    (
+        [*HISTORY[:2], {**says("assistant", ""), "tool_calls": CALL}, HISTORY[3]],
+        says("assistant", DONE),
+    ),
+    (HISTORY, "Welcome."),
+]
+
+
+def generation(number: int, asked: object, said: object) -> Json:
+    return {
+        "id": f"o{number}",
+        "traceId": "t",
+        "type": "GENERATION",
+        "startTime": f"2026-11-29T06:0{number}:00.000Z",
+        "input": asked,
+        "output": said,
+    }
+
+
+def observations(*, tools: str) -> list[Json]:
+    """Return model calls as Langfuse has them, newest first, in one of its shapes."""
+    found: list[Json] = []
+    for number, (asked, said) in enumerate(OBSERVED):
+        given: object = {"messages": asked, "tools": [TOOL]}
+        if tools == "behind":
+            given = [*asked, {"role": "tool", "content": TOOL}]
+        elif tools == "text":
+            given = json.dumps(given)
+        found.append(generation(number, given, said))
+    other = {"id": "s", "traceId": "t", "type": "SPAN", "input": None, "output": None}
+    return [*found[::-1], other]
+
+
+EXPORTS: Mapping[str, object] = {
+    "of the API": {"data": observations(tools="beside"), "meta": {}},
+    "of a trace": {"trace": {"id": "t"}, "observations": observations(tools="behind")},
+    "of a table": observations(tools="text"),
+}
+
+
+@pytest.mark.parametrize("export", [*EXPORTS, "langsmith.jsonl"])
+def test_an_export_is_the_session_that_a_cassette_has(
+    tmp_path: Path, export: str
+) -> None:
+    path = SPANS / export
+    if export in EXPORTS:
+        path = tmp_path / "export.json"
+        path.write_text(json.dumps(EXPORTS[export]), "utf-8")
+    (found,) = read_recording(path).sessions
+    (expected,) = read_recording(cassette(tmp_path, SESSION)).sessions
+    assert recorded_trace(found).to_jsonl() == recorded_trace(expected).to_jsonl()
+    for handler, code in ((Plain, 0), (Drops, 1)):
+        verdict = judged(path, lambda _, handler=handler: [handler()])
+        assert code_of(verdict) == code, told(verdict)
+
+
+@pytest.mark.parametrize("name", ["pydantic_ai.jsonl", "pydantic_ai.otlp.json"])
+def test_spans_show_each_request(name: str) -> None:
+    (found,) = read_recording(SPANS / name).sessions
+    assert [len(run.calls) for run in found.runs] == [2, 1]
+    assert [call.tools for run in found.runs for call in run.calls] == [("look",)] * 3
+    assert code_of(judged(SPANS / name, lambda _: [Plain()])) == 0
+    verdict = judged(SPANS / name, lambda _: [Drops()])
+    assert verdict.divergence is not None
+    assert verdict.divergence.code == "MESSAGE_LOST"
+
+
+LOGS: Mapping[str, tuple[object, str]] = {
+    "no messages": (
+        [generation(1, None, says("assistant", "Hi."))],
+        "item 1: observation o1 is a model call without messages; export it with",
+    ),
+    "no answer": (
+        [{"id": "r1", "run_type": "llm", "inputs": {"messages": [[ASK]]}}],
+        "item 1: run r1 is a model call without an answer",
+    ),
+    "no model call": (
+        [{"id": "r1", "run_type": "tool", "inputs": {}}],
+        "holds no answer of a model",
+    ),
+    "two kinds": (
+        [generation(1, [ASK], "Hi."), {"messages": [ASK]}],
+        "item 2: is not of an export of Langfuse, as others here are",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LOGS)
+def test_a_log_that_lacks_something_is_named(tmp_path: Path, case: str) -> None:
+    tree, problem = LOGS[case]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(tree), "utf-8")
+    with pytest.raises(GivenFileError) as error:
+        read_recording(path)
+    assert problem in str(error.value)
+
+
+def test_what_is_not_told_is_not_compared(tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps([generation(1, [ASK], "Hi.")]), "utf-8")
+    verdict = judged(path, lambda _: [Plain()])
+    assert verdict.recorded is not None
+    assert "tools of requests that do not name any" in verdict.recorded.unshown

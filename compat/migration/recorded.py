@@ -308,7 +308,8 @@ def _request(data: Mapping[str, Any], session: SeenSession) -> dict[str, Json]:
     plain: dict[str, Json] = {"messages": [], "tools": [], "options": {}, "ctx": {}}
     if REQUESTS not in SHOWN[session.kind]:
         return plain
-    names = sorted({str(each["name"]) for each in data["tools"]})
+    tools = data["tools"] if session.tells_tools else ()
+    names = sorted({str(each["name"]) for each in tools})
     return {
         **plain,
         "messages": [*plain_messages(data["messages"])],
@@ -466,11 +467,13 @@ def _basis(files: Sequence[RecordingFile]) -> RecordedBasis:
     kinds = dict.fromkeys(each.kind for each in files)
     shown = dict.fromkeys(what for kind in kinds for what in SHOWN[kind])
     alone = tuple(
-        f"{what} of {kind}s"
+        f"{what} ({kind})"
         for what in dict.fromkeys(each for kind in SHOWN for each in SHOWN[kind])
         for kind in kinds
         if what not in SHOWN[kind]
     )
+    if not all(each.tells_tools for file in files for each in file.sessions):
+        alone += ("tools of requests that do not name any",)
     return RecordedBasis(
         sum(len(each.sessions) for each in files), tuple(shown), (*alone, *NOT_SHOWN)
     )

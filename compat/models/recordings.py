@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from compat.models.conversations import Conversation, echo_of, link_of
-from compat.models.errors import BadPlace, GivenFileError, TrafficError
+from compat.models.errors import BadPlace, GivenFileError, ShapeError, TrafficError
 from compat.models.exchanges import READ, RecordedStep
 from compat.models.importing import (
     ImportedWorld,
@@ -26,6 +26,14 @@ from compat.models.importing import (
     json_items,
     lifted,
     wrong_file,
+)
+from compat.models.logged_calls import (
+    LANGFUSE,
+    LANGSMITH,
+    SPANS,
+    LoggedCall,
+    kind_of_log,
+    logged_calls,
 )
 from compat.models.scripts import NOT_RECORDED, run_steps, scenario_of
 from compat.wire.cassette_files import parsed
@@ -41,7 +49,9 @@ CHAT: Final = "chat"
 REQUESTS: Final = "requests"
 ANSWERS: Final = "answers"
 SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
-    CASSETTE: (REQUESTS, "model calls", "tool calls"),
+    **dict.fromkeys(
+        (CASSETTE, SPANS, LANGSMITH, LANGFUSE), (REQUESTS, "model calls", "tool calls")
+    ),
     CHAT: ("model calls", "tool calls", ANSWERS),
 }
 """What each kind of file shows of a session."""
@@ -80,12 +90,16 @@ class RecordedRun:
 
 @dataclass(frozen=True, slots=True)
 class SeenSession:
-    """One session: the world that it was in, and what the agent did there."""
+    """One session: the world that it was in, and what the agent did there.
+
+    It ``tells_tools`` if its requests say which tools were offered.
+    """
 
     scenario: Scenario
     runs: tuple[RecordedRun, ...]
     kind: str
     where: str = ""
+    tells_tools: bool = True
 
     @property
     def calls(self) -> int:
@@ -133,7 +147,11 @@ def read_recording(path: Path) -> RecordingFile:
     if not data.strip():
         raise wrong_file(path, "", f"the file is empty; {INSTEAD}")
     items = json_items(path, data)
-    found = _of_cassette(path, data) if items is None else _of_chats(path)
+    if items is None:
+        found = _of_cassette(path, data)
+    else:
+        kind = next(filter(None, (kind_of_log(each) for _, each in items)), None)
+        found = _of_chats(path) if kind is None else _of_log(path, items, kind)
     if not any(map(_is_answered, found.sessions)):
         raise wrong_file(
             path,
@@ -157,6 +175,37 @@ def _refuse_secrets(
         text = each.scenario.model_dump_json(exclude_defaults=True)
         if scrubber.text(text) != text:
             raise wrong_file(path, each.where, instead)
+
+
+def _of_log(
+    path: Path, items: Sequence[tuple[str, object]], kind: str
+) -> RecordingFile:
+    """Return the sessions of model calls that a tool logged, in their order of time."""
+    problems: list[BadPlace] = []
+    calls: list[tuple[str, LoggedCall]] = []
+    for where, item in items:
+        if item is not None and kind_of_log(item) is None:
+            problems.append(BadPlace(where, f"is not of an {kind}, as others here are"))
+            continue
+        try:
+            calls += [(where, each) for each in logged_calls(item)]
+        except ShapeError as error:
+            problems.append(BadPlace(where, str(error)))
+    calls.sort(key=lambda each: each[1].began)
+    steps: list[RecordedStep] = []
+    for number, (where, call) in enumerate(calls, 1):
+        try:
+            steps.append(call.step(number))
+        except ShapeError as error:
+            problems.append(BadPlace(where, str(error)))
+    if problems:
+        raise GivenFileError(str(path), problems)
+    known = any(call.tools is not None for _, call in calls)
+    found = tuple(
+        replace(each, tells_tools=known) for each in _sessions(path, steps, kind)
+    )
+    _refuse_secrets(path, found, Scrubber(()), TAKE_OUT)
+    return RecordingFile(path.name, kind, found)
 
 
 def _of_cassette(path: Path, data: bytes) -> RecordingFile:
@@ -183,7 +232,7 @@ def _sessions(
         numbers = ", ".join(str(step.number) for step in each.steps)
         world = lifted(scenario_of(each, plays_client=False))
         runs = tuple(_runs(each))
-        yield SeenSession(world, runs, kind, f"exchange {numbers}")
+        yield SeenSession(world, runs, kind, f"model call {numbers}")
 
 
 def conversations_of(path: Path, steps: Sequence[RecordedStep]) -> list[Conversation]:
@@ -217,7 +266,7 @@ def conversations_of(path: Path, steps: Sequence[RecordedStep]) -> list[Conversa
             began = " and ".join(str(each.steps[0].number) for each, _ in chosen)
             raise wrong_file(
                 path,
-                f"exchange {step.number}",
+                f"model call {step.number}",
                 f"goes on with the sessions that began at {began}, which cannot be told"
                 " apart: record each into a file of its own",
             )
