@@ -46,7 +46,8 @@ SESSION: Pairs = [
     (HISTORY[:4], says("assistant", DONE)),
     (HISTORY, says("assistant", "Welcome.")),
 ]
-TOOL = {"type": "function", "function": {"name": "find", "parameters": {}}}
+SCHEMA = {"type": "object", "properties": {"id": {"type": "integer"}}}
+TOOL = {"type": "function", "function": {"name": "find", "parameters": SCHEMA}}
 
 
 def interaction(messages: Sequence[Json], answer: Json | None) -> Json:
@@ -106,6 +107,10 @@ class Here:
 
 def judged(file: Path, subject: Subject, require: str = "same-effects") -> Migration:
     return judge_recorded([read_recording(file)], Here(subject), Terms(require))
+
+
+def by(handler: type["Plain"]) -> Subject:
+    return lambda _: [handler()]
 
 
 def told(verdict: Migration) -> str:
@@ -198,7 +203,7 @@ HOLDS: Mapping[str, tuple[Pairs, type[Plain]]] = {
 @pytest.mark.parametrize("case", HOLDS)
 def test_a_right_port_holds(tmp_path: Path, case: str) -> None:
     pairs, handler = HOLDS[case]
-    verdict = judged(cassette(tmp_path, pairs), lambda _: [handler()])
+    verdict = judged(cassette(tmp_path, pairs), by(handler))
     assert (code_of(verdict), verdict.holds) == (0, "same-effects"), told(verdict)
 
 
@@ -225,7 +230,7 @@ DIVERGES: Mapping[str, tuple[Pairs, type[Plain], str, str]] = {
 @pytest.mark.parametrize("case", DIVERGES)
 def test_a_wrong_port_diverges_where_it_does(tmp_path: Path, case: str) -> None:
     pairs, handler, code, where = DIVERGES[case]
-    verdict = judged(cassette(tmp_path, pairs), lambda _: [handler()])
+    verdict = judged(cassette(tmp_path, pairs), by(handler))
     found = verdict.divergence
     assert code_of(verdict) == 1, told(verdict)
     assert found is not None
@@ -254,7 +259,7 @@ def test_a_chat_shows_calls_and_answers(
     code: int,
     found: str | None,
 ) -> None:
-    verdict = judged(chat(tmp_path, messages), lambda _: [handler()])
+    verdict = judged(chat(tmp_path, messages), by(handler))
     assert code_of(verdict) == code, told(verdict)
     assert (verdict.divergence and verdict.divergence.code) == found
     assert verdict.recorded is not None
@@ -263,7 +268,7 @@ def test_a_chat_shows_calls_and_answers(
 
 
 def test_it_never_claims_more_than_it_shows(tmp_path: Path) -> None:
-    verdict = judged(cassette(tmp_path, SESSION), lambda _: [Plain()])
+    verdict = judged(cassette(tmp_path, SESSION), by(Plain))
     headline, *_ = told(verdict).splitlines()
     assert headline == (
         "HOLDS  same-effects, as far as 1 recorded session shows: requests, model"
@@ -273,9 +278,16 @@ def test_it_never_claims_more_than_it_shows(tmp_path: Path) -> None:
 
 
 def test_the_shortest_beginning_is_shown(tmp_path: Path) -> None:
-    verdict = judged(cassette(tmp_path, SESSION), lambda _: [Twice()])
+    verdict = judged(cassette(tmp_path, SESSION), by(Twice))
     assert verdict.world is not None
     assert len(verdict.world.runs) == 1
+
+
+def test_tools_are_known_by_their_schemas_and_results(tmp_path: Path) -> None:
+    (found,) = read_recording(cassette(tmp_path, SESSION)).sessions
+    (tool,) = found.scenario.all_agents[0].tools
+    assert (tool.parameters, tool.by_call) == (SCHEMA, {"call_7f": ("sea",)})
+    assert tool.result == "(not recorded)"
 
 
 def test_sessions_are_told_apart_by_their_answers(tmp_path: Path) -> None:
@@ -465,7 +477,7 @@ def test_an_export_is_the_session_that_a_cassette_has(
     (expected,) = read_recording(cassette(tmp_path, SESSION)).sessions
     assert recorded_trace(found).to_jsonl() == recorded_trace(expected).to_jsonl()
     for handler, code in ((Plain, 0), (Drops, 1)):
-        verdict = judged(path, lambda _, handler=handler: [handler()])
+        verdict = judged(path, by(handler))
         assert code_of(verdict) == code, told(verdict)
 
 
@@ -474,8 +486,8 @@ def test_spans_show_each_request(name: str) -> None:
     (found,) = read_recording(SPANS / name).sessions
     assert [len(run.calls) for run in found.runs] == [2, 1]
     assert [call.tools for run in found.runs for call in run.calls] == [("look",)] * 3
-    assert code_of(judged(SPANS / name, lambda _: [Plain()])) == 0
-    verdict = judged(SPANS / name, lambda _: [Drops()])
+    assert code_of(judged(SPANS / name, by(Plain))) == 0
+    verdict = judged(SPANS / name, by(Drops))
     assert verdict.divergence is not None
     assert verdict.divergence.code == "MESSAGE_LOST"
 
@@ -513,6 +525,6 @@ def test_a_log_that_lacks_something_is_named(tmp_path: Path, case: str) -> None:
 def test_what_is_not_told_is_not_compared(tmp_path: Path) -> None:
     path = tmp_path / "log.json"
     path.write_text(json.dumps([generation(1, [ASK], "Hi.")]), "utf-8")
-    verdict = judged(path, lambda _: [Plain()])
+    verdict = judged(path, by(Plain))
     assert verdict.recorded is not None
     assert "tools of requests that do not name any" in verdict.recorded.unshown

@@ -11,11 +11,14 @@ between two requests is in neither: a result is what it sent on, not what a tool
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from compat.models.chat_logs import tools_of
+from compat.models.chat_requests import body_of
 from compat.models.conversations import Conversation, echo_of, link_of
 from compat.models.errors import BadPlace, GivenFileError, ShapeError, TrafficError
 from compat.models.exchanges import READ, RecordedStep
@@ -38,11 +41,14 @@ from compat.models.logged_calls import (
 from compat.models.scripts import NOT_RECORDED, run_steps, scenario_of
 from compat.wire.cassette_files import parsed
 from compat.wire.errors import WireError
+from compat.wire.exchanges import Exchange
 from compat.wire.leaks import scrubber_of
 from compat.wire.scrubbing.scrubber import Scrubber
 from refengine.messages import Message, ToolCall
 from refengine.testing.notation import parse_message
 from refengine.testing.scenario import ModelFailure, Scenario
+from refengine.testing.scenario_files import read_scenario
+from refengine.testing.subject_worlds.declared import DeclaredTool, with_schemas
 
 CASSETTE: Final = "cassette"
 CHAT: Final = "chat"
@@ -201,8 +207,10 @@ def _of_log(
     if problems:
         raise GivenFileError(str(path), problems)
     known = any(call.tools is not None for _, call in calls)
+    declared = _declared(call.tools for _, call in calls)
     found = tuple(
-        replace(each, tells_tools=known) for each in _sessions(path, steps, kind)
+        replace(each, tells_tools=known)
+        for each in _sessions(path, steps, kind, declared)
     )
     _refuse_secrets(path, found, Scrubber(()), TAKE_OUT)
     return RecordingFile(path.name, kind, found)
@@ -219,18 +227,45 @@ def _of_cassette(path: Path, data: bytes) -> RecordingFile:
         spoken = ", ".join(f"{api} ({count})" for api, count in other.items())
         problem = f"its exchanges are of {spoken or 'nobody'}; {read} are read"
         raise wrong_file(path, "", problem)
-    found = tuple(_sessions(path, steps, CASSETTE))
+    declared = _declared(_tools_sent(each) for each in exchanges)
+    found = tuple(_sessions(path, steps, CASSETTE, declared))
     mend = f"{TAKE_OUT}, with refengine cassette scan --mend"
     _refuse_secrets(path, found, scrubber_of(exchanges), mend)
     return RecordingFile(path.name, CASSETTE, found, other)
 
 
+def _tools_sent(exchange: Exchange) -> object:
+    """Return what a request says of its tools; nothing where it is of no model."""
+    try:
+        return body_of(exchange.request.body).get("tools")
+    except ShapeError:
+        return None
+
+
+def _declared(lists: Iterable[object]) -> Mapping[str, DeclaredTool]:
+    """Return the tools of requests by name, as each is declared first.
+
+    What is declared in a vendor's own language is known by its name alone.
+    """
+    found: dict[str, DeclaredTool] = {}
+    for each in lists:
+        with suppress(ShapeError):
+            for tool in tools_of(each or (), "tools"):
+                found.setdefault(tool.name, tool)
+    return found
+
+
 def _sessions(
-    path: Path, steps: Sequence[RecordedStep], kind: str
+    path: Path,
+    steps: Sequence[RecordedStep],
+    kind: str,
+    declared: Mapping[str, DeclaredTool],
 ) -> Iterator[SeenSession]:
     for each in conversations_of(path, steps):
         numbers = ", ".join(str(step.number) for step in each.steps)
-        world = lifted(scenario_of(each, plays_client=False))
+        made = lifted(scenario_of(each, plays_client=False))
+        data = made.model_dump(mode="json", exclude_defaults=True)
+        world = read_scenario(with_schemas(data, declared, calls=False))
         runs = tuple(_runs(each))
         yield SeenSession(world, runs, kind, f"model call {numbers}")
 
