@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from compat.migration.check import code_of
+from compat.migration.differences import Mask
 from compat.migration.judge import Terms
-from compat.migration.recorded import SeenPlayed, judge_recorded, recorded_trace
+from compat.migration.recorded.checking import judge_recorded
+from compat.migration.recorded.sides import SeenPlayed
+from compat.migration.recorded.traces import recorded_trace
 from compat.models.errors import GivenFileError
 from compat.models.recordings import read_recording
 from compat.report.migration import lines
@@ -277,6 +280,24 @@ def test_it_never_claims_more_than_it_shows(tmp_path: Path) -> None:
     assert "identical" not in told(verdict)
 
 
+def test_what_is_declared_to_differ_is_left_out(tmp_path: Path) -> None:
+    file = read_recording(cassette(tmp_path, SESSION))
+    content = (Mask("requests", "[*].messages[*].content"),)
+    for handler, code in ((Rewords, 0), (Twice, 1)):
+        terms = Terms(volatile=content)
+        assert code_of(judge_recorded([file], Here(by(handler)), terms)) == code
+
+
+def test_an_answer_that_no_request_shows_is_told_and_not_judged(tmp_path: Path) -> None:
+    verdict = judged(cassette(tmp_path, SESSION[:2]), by(Rewords))
+    assert code_of(verdict) == 0
+    assert "in 1 of them NEW answers otherwise than its model; did OLD?" in told(
+        verdict
+    )
+    plain = judged(cassette(tmp_path, SESSION[:2]), by(Plain))
+    assert "answers otherwise" not in told(plain)
+
+
 def test_the_shortest_beginning_is_shown(tmp_path: Path) -> None:
     verdict = judged(cassette(tmp_path, SESSION), by(Twice))
     assert verdict.world is not None
@@ -458,7 +479,19 @@ def observations(*, tools: str) -> list[Json]:
     return [*found[::-1], other]
 
 
+def wrapped(number: int, asked: Sequence[Json], said: Json | None) -> Json:
+    """Return a model call as LangSmith's wrapper of a client of OpenAI logs it."""
+    return {
+        "id": f"r{number}",
+        "run_type": "llm",
+        "start_time": f"2026-11-29T06:0{number}:00",
+        "inputs": {"messages": asked, "model": "m", "tools": [TOOL]},
+        "outputs": {"choices": [{"index": 0, "message": said}]},
+    }
+
+
 EXPORTS: Mapping[str, object] = {
+    "of a wrapper": [wrapped(at, *each) for at, each in enumerate(SESSION)][::-1],
     "of the API": {"data": observations(tools="beside"), "meta": {}},
     "of a trace": {"trace": {"id": "t"}, "observations": observations(tools="behind")},
     "of a table": observations(tools="text"),
@@ -528,3 +561,10 @@ def test_what_is_not_told_is_not_compared(tmp_path: Path) -> None:
     verdict = judged(path, by(Plain))
     assert verdict.recorded is not None
     assert "tools of requests that do not name any" in verdict.recorded.unshown
+
+
+def test_a_cassette_that_is_cut_off_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "old.yaml"
+    path.write_text("interactions:\n- request:\n    body: '{", "utf-8")
+    with pytest.raises(GivenFileError, match="line 3: found unexpected end"):
+        read_recording(path)

@@ -58,7 +58,7 @@ class RecordedOld:
     ) -> Migration:
         """Return the verdict; raises what ``mistakes`` names."""
         from compat.migration.folder import terms_of
-        from compat.migration.recorded import check_recorded
+        from compat.migration.recorded.checking import check_recorded
         from compat.migration.refs import RefError, parse_ref
         from compat.migration.surroundings import surrounded_alone
         from compat.models.importing import refuse_twice

@@ -84,9 +84,10 @@ class RecordedCall:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """The model calls of one run; the ``answer`` that it ended with, if that is known.
+    """The model calls of one run; the ``answer`` that its model gave last, if any.
 
-    One that has not ``ended`` is open: nobody knows what came after its last request.
+    A chat shows that the agent gave it as well, which others do not. One that has not
+    ``ended`` is open: nobody knows what came after its last request.
     """
 
     calls: tuple[RecordedCall, ...]
@@ -339,7 +340,9 @@ def _runs(conversation: Conversation) -> Iterator[RecordedRun]:
             request = step.request
             calls.append(RecordedCall(request.messages, request.tools, executed))
         said = steps[-1].answer.whole
-        yield RecordedRun(tuple(calls), said is not None and not said.tool_calls)
+        ended = said is not None and not said.tool_calls
+        text = said.content if ended and said is not None else None
+        yield RecordedRun(tuple(calls), ended, text)
 
 
 def _of_chats(path: Path) -> RecordingFile:

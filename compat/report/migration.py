@@ -348,8 +348,7 @@ def _basis(verdict: Migration, *, verbose: bool) -> Iterator[Text]:
         worlds = counted(verdict.recorded.sessions, "recorded session")
     yield Text(f"Rests on {worlds}{corpus}.")
     if verdict.recorded is not None:
-        yield _indented("no recording shows, so not compared:")
-        yield from (_indented(f"  {each}") for each in verdict.recorded.unshown)
+        yield from map(_indented, _unshown(verdict.recorded))
     yield from (_indented(line) for line in given_lines(verdict.given))
     if verdict.searched is not None:
         plays, joined = verdict.searched.plays, verdict.searched.joined
@@ -364,6 +363,15 @@ def _basis(verdict: Migration, *, verbose: bool) -> Iterator[Text]:
         for text, times in [*verdict.failures.get(side, {}).items()][:MANY]:
             line = f"its own code broke in {counted(times, 'world')}: {brief(text)}"
             yield _indented(line, "yellow")
+
+
+def _unshown(found: RecordedBasis) -> Iterator[str]:
+    """Yield what of OLD is not known, and where that may matter."""
+    if found.reworded:
+        many = f"in {found.reworded:,} of them"
+        yield f"{many} NEW answers otherwise than its model; did OLD?"
+    yield "not recorded, so not compared:"
+    yield from (f"  {each}" for each in found.unshown)
 
 
 def _domain(verdict: Migration) -> Iterator[str]:
@@ -401,6 +409,8 @@ def _points(found: PointsVerdict) -> Iterator[str]:
 def _groups(verdict: Migration) -> Iterator[str]:
     """Yield how many worlds diverge, by code and channel."""
     if not verdict.diverging:
+        return
+    if verdict.recorded is not None and len(verdict.groups) < 2:
         return
     of = verdict.worlds if verdict.ordinary is None else verdict.ordinary
     many = verdict.diverging

@@ -242,12 +242,14 @@ class RecordedBasis:
     """What a verdict rests on where OLD is a recording.
 
     So many ``sessions``, of which that was compared which is ``shown``; what is
-    ``unshown`` NEW may do otherwise, and nobody would know.
+    ``unshown`` NEW may do otherwise, and nobody would know. In so many sessions NEW
+    ``reworded`` an answer of its model, of which it is not known whether OLD did.
     """
 
     sessions: int
     shown: Sequence[str]
     unshown: Sequence[str]
+    reworded: int = 0
 
 
 @dataclass(frozen=True, slots=True)

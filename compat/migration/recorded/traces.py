@@ -1,6 +1,4 @@
-"""OLD as a recording: a side that is looked up, and NEW as far as a recording shows it.
-
-    files → sessions → NEW played in each → both as the recording shows → judge
+"""What a recording shows of a session, and what it would have shown of NEW.
 
 NEW is seen through the same window as OLD: requests, the executions of tools and how
 runs ended, as far as the format has them. So NEW is never accused of what a recording
@@ -12,162 +10,18 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
-from compat.migration.corpus import Corpus, MigrationWorld
-from compat.migration.described import kind_of
-from compat.migration.judge import MigrationJudge, Terms
-from compat.migration.pairs import (
-    PlainSide,
-    PlayError,
-    Progress,
-    SidePair,
-    SideRunner,
-    TracedWorld,
-    by_turns,
-    silent,
-)
-from compat.migration.refs import PYTHON, RefError, SubjectRef
-from compat.migration.subject_runner import CheckOptions, SubjectRunner
-from compat.migration.surroundings import versions
 from compat.models.recordings import (
     ANSWERS,
     REQUESTS,
     SHOWN,
     RecordedRun,
-    RecordingFile,
     SeenSession,
 )
-from compat.verdicts.migration import Exercise, Migration, RecordedBasis
-from compat.verdicts.relations import DEFAULT_RELATION, channels_of, strength
 from refengine.messages import Json, ToolCall
 from refengine.testing.channels import Item, Seen
-from refengine.testing.scenario import Scenario
 from refengine.testing.trace import Observation, ObservationKind, Trace, to_json
-
-FAMILY: Final = "recorded"
-NOT_SHOWN: Final = (
-    "what NEW takes from world.instruction and world.tools, which are OLD's",
-    "settings of requests, and tools but by name",
-    "what tools gave, but as OLD sent it on",
-    "arguments that OLD changed, and calls that it answered itself",
-    "streams, effects, errors and what is kept",
-)
-"""What no recording shows, whatever its kind."""
-
-
-def recorded_corpus(sessions: Sequence[SeenSession]) -> Corpus:
-    """Return the worlds of recorded sessions; no other world is of their kind."""
-    worlds = [MigrationWorld(each.scenario, FAMILY, fixed=True) for each in sessions]
-    known = {id(each.scenario) for each in sessions}
-    return Corpus(tuple(worlds), 0, fits=lambda world: id(world) in known)
-
-
-class RecordedSessions:
-    """Which session a world is of, also where only a beginning of it is played."""
-
-    def __init__(self, sessions: Sequence[SeenSession]) -> None:
-        self._by_world = {id(each.scenario): each for each in sessions}
-
-    def of(self, world: Scenario) -> SeenSession:
-        """Return the session whose world this is; raises KeyError."""
-        return self._by_world[id(world)]
-
-    def add(self, session: SeenSession) -> None:
-        """Know one more."""
-        self._by_world[id(session.scenario)] = session
-
-
-@dataclass(frozen=True, slots=True)
-class SeenPlayed:
-    """A session as far as a recording shows it."""
-
-    jsonl: str
-    refused: str | None = None
-    way: str | None = None
-
-
-class RecordedSide(PlainSide):
-    """OLD, which has been played once and for all."""
-
-    def __init__(self, name: str, sessions: RecordedSessions) -> None:
-        self._sessions = sessions
-        self.exercise = Exercise(name, {})
-
-    def play(self, world: Scenario) -> SeenPlayed:
-        """Return what was recorded in a world."""
-        return SeenPlayed(recorded_trace(self._sessions.of(world)).to_jsonl())
-
-    def play_all(self, worlds: Sequence[Scenario]) -> Iterator[SeenPlayed]:
-        """Return what was recorded in several."""
-        return map(self.play, worlds)
-
-
-class NewRunner(Protocol):
-    """NEW as it is played; what it does may raise PlayError."""
-
-    def play(self, world: Scenario) -> TracedWorld:
-        """Play one world."""
-        ...
-
-    def play_all(self, worlds: Sequence[Scenario]) -> Iterator[TracedWorld]:
-        """Play many worlds, in this order."""
-        ...
-
-    @property
-    def exercise(self) -> Exercise:
-        """What all worlds so far made it do."""
-        ...
-
-    def anew(self) -> NewRunner:
-        """Return the same side in a process of its own."""
-        ...
-
-    def close(self) -> None:
-        """End its process."""
-        ...
-
-
-class ShownSide(PlainSide):
-    """NEW, of which only that is looked at which the recording shows of OLD."""
-
-    def __init__(self, runner: NewRunner, sessions: RecordedSessions) -> None:
-        self._runner = runner
-        self._sessions = sessions
-
-    @property
-    def exercise(self) -> Exercise:
-        """What all sessions so far made it do."""
-        return self._runner.exercise
-
-    def play(self, world: Scenario) -> SeenPlayed:
-        """Play one world; raises PlayError."""
-        return self._shown(world, self._runner.play(world).jsonl)
-
-    def play_all(self, worlds: Sequence[Scenario]) -> Iterator[SeenPlayed]:
-        """Play many worlds; raises PlayError."""
-        for world, each in zip(worlds, self._runner.play_all(worlds), strict=True):
-            yield self._shown(world, each.jsonl)
-
-    def anew(self) -> ShownSide:
-        """Return the same side in a process of its own."""
-        return ShownSide(self._runner.anew(), self._sessions)
-
-    def close(self) -> None:
-        """End its process."""
-        self._runner.close()
-
-    def _shown(self, world: Scenario, jsonl: str) -> SeenPlayed:
-        return SeenPlayed(shown_trace(self._sessions.of(world), jsonl).to_jsonl())
-
-
-def _anew(side: SideRunner) -> AbstractContextManager[SideRunner]:
-    return closing(side.anew()) if isinstance(side, ShownSide) else nullcontext(side)
-
-
-# Traces
 
 
 def recorded_trace(session: SeenSession) -> Trace:
@@ -182,13 +36,14 @@ def recorded_trace(session: SeenSession) -> Trace:
             found.append(("model_request", number, data, None))
             found += [_executed(number, each) for each in call.executed]
         if run.ended:
-            found.append(_ended(number, "completed", run.answer))
+            answer = run.answer if ANSWERS in SHOWN[session.kind] else None
+            found.append(_ended(number, "completed", answer))
     return _trace(found)
 
 
-def shown_trace(session: SeenSession, jsonl: str) -> Trace:
+def shown_trace(session: SeenSession, seen: Seen) -> Trace:
     """Return what a recording like this one would show of a trace."""
-    return _trace([*_Window(session).seen(Seen(jsonl).items)])
+    return _trace([*_Window(session).seen(seen.items)])
 
 
 Told: TypeAlias = "tuple[ObservationKind, int, Mapping[str, Json], str | None]"
@@ -400,103 +255,14 @@ def _canonical(arguments: str) -> str:
         return arguments
 
 
-# The check
-
-
-def refuse_unfit_for_recordings(new: SubjectRef, terms: Terms) -> None:
-    """Raise RefError for what cannot be judged by a recording."""
-    if new.language != PYTHON:
-        raise RefError(
-            f"{new} is in {new.language}: recorded sessions are played with sides in"
-            " Python only"
-        )
-    if strength(terms.required) > strength(DEFAULT_RELATION):
-        raise RefError(
-            f"--require {terms.required} asks for more than any recording shows:"
-            f" {DEFAULT_RELATION} is the strongest"
-        )
-
-
-def check_recorded(
-    files: Sequence[RecordingFile], new: SubjectRef, terms: Terms, how: CheckOptions
-) -> Migration:
-    """Judge NEW against recordings; what cannot be played stands in the verdict.
-
-    Raises RefError.
-    """
-    refuse_unfit_for_recordings(new, terms)
-    found = judge_recorded(files, SubjectRunner(new, "new", how), terms, how.progress)
-    return replace(found, versions=versions(new, new))
-
-
-def judge_recorded(
-    files: Sequence[RecordingFile],
-    new: NewRunner,
-    terms: Terms,
-    progress: Progress = silent,
-) -> Migration:
-    """Return the verdict on NEW, which is closed after it."""
-    # A world of an allowance is not one that OLD was recorded in.
-    masks = (*terms.volatile, *(each.mask for each in terms.allowed))
-    terms = replace(terms, volatile=masks, allowed=())
-    sessions = [each for file in files for each in file.sessions]
-    known, corpus = RecordedSessions(sessions), recorded_corpus(sessions)
-    old = RecordedSide(", ".join(each.name for each in files), known)
-    side = ShownSide(new, known)
-    judge = MigrationJudge[SideRunner](old, corpus, _anew, progress)
-    try:
-        verdict = judge.judge(side, terms)
-        verdict = _shortened(verdict, old, side, known, terms)
-    except PlayError as error:
-        worlds = len(corpus.worlds)
-        verdict = Migration(terms.required, worlds, corpus.digest, fault=error.fault)
-    finally:
-        judge.close()
-        side.close()
-    return replace(verdict, holds=_held(verdict.holds), recorded=_basis(files))
-
-
-def _held(holds: str | None) -> str | None:
-    """Return what may be claimed: nothing is known of what no recording shows."""
-    if holds is None or strength(holds) <= strength(DEFAULT_RELATION):
-        return holds
-    return DEFAULT_RELATION
-
-
-def _basis(files: Sequence[RecordingFile]) -> RecordedBasis:
-    kinds = dict.fromkeys(each.kind for each in files)
-    shown = dict.fromkeys(what for kind in kinds for what in SHOWN[kind])
-    alone = tuple(
-        f"{what} ({kind})"
-        for what in dict.fromkeys(each for kind in SHOWN for each in SHOWN[kind])
-        for kind in kinds
-        if what not in SHOWN[kind]
+def is_reworded(session: SeenSession, seen: Seen) -> bool:
+    """Tell whether a run ends with another answer, and nobody knows if OLD's did."""
+    if ANSWERS in SHOWN[session.kind]:
+        return False
+    ends = {each["run"]: each["data"].get("answer") for each in seen.of("run_end")}
+    return any(
+        run.answer is not None
+        and ends.get(number) is not None
+        and ends[number]["content"].strip() != run.answer.strip()
+        for number, run in enumerate(session.runs, 1)
     )
-    if not all(each.tells_tools for file in files for each in file.sessions):
-        alone += ("tools of requests that do not name any",)
-    return RecordedBasis(
-        sum(len(each.sessions) for each in files), tuple(shown), (*alone, *NOT_SHOWN)
-    )
-
-
-def _shortened(
-    verdict: Migration,
-    old: RecordedSide,
-    new: ShownSide,
-    known: RecordedSessions,
-    terms: Terms,
-) -> Migration:
-    """Return the verdict with the shortest beginning of its session that shows it."""
-    if verdict.divergence is None or verdict.world is None:
-        return verdict
-    whole = known.of(verdict.world)
-    channels = channels_of(terms.required)
-    pair = SidePair((old, new), (old, new), terms.masks, channels, by_turns)
-    kind = kind_of(verdict.divergence)
-    for calls in range(1, whole.calls):
-        part = whole.prefix(calls)
-        known.add(part)
-        if pair.shows(part.scenario, kind):
-            _, found = pair.explained(part.scenario, ())
-            return replace(verdict, world=part.scenario, divergence=found)
-    return verdict
