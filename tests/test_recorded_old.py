@@ -288,6 +288,36 @@ def test_what_is_declared_to_differ_is_left_out(tmp_path: Path) -> None:
         assert code_of(judge_recorded([file], Here(by(handler)), terms)) == code
 
 
+class Kind(Plain):
+    """A handler that adds to the instruction what OLD's added."""
+
+    def before_agent(self, ctx: Any, config: Any) -> Any:
+        config.instruction += " kind."
+        return ctx
+
+
+@pytest.mark.parametrize(
+    ("subject", "code"),
+    [
+        pytest.param(
+            lambda world: world.config(instruction="Be", handlers=[Kind()]), 0, id="own"
+        ),
+        pytest.param(
+            lambda world: world.config(instruction="Be", handlers=[Plain()]),
+            1,
+            id="not added",
+        ),
+        pytest.param(by(Kind), 1, id="added once more"),
+    ],
+)
+def test_an_instruction_of_ones_own_is_compared(
+    tmp_path: Path, subject: Subject, code: int
+) -> None:
+    verdict = judged(cassette(tmp_path, SESSION), subject)
+    assert code_of(verdict) == code, told(verdict)
+    assert ("return world.config(instruction=...)" in told(verdict)) == bool(code)
+
+
 def test_an_answer_that_no_request_shows_is_told_and_not_judged(tmp_path: Path) -> None:
     verdict = judged(cassette(tmp_path, SESSION[:2]), by(Rewords))
     assert code_of(verdict) == 0

@@ -279,8 +279,7 @@ def _divergence(
     yield _indented(f"where  {found.where}  ({at.channel} {at.path})")
     for side, text in found.places:
         yield _indented(f"line   {side}: {text}, last before it")
-    if verdict.point is not None:
-        yield _indented(f"point  {verdict.point.says} ({verdict.point.about})")
+    yield from map(_indented, _reasons(found, verdict))
     for side, text in found.causes:
         yield _indented(f"cause  {side}: {brief(text)}")
     if is_beside(found):
@@ -291,13 +290,22 @@ def _divergence(
         yield from _around(at.channel, [*rows_beside([*_near(found.lines)])], width)
     if verdict.world is not None:
         yield Text()
-        found_in = "The smallest world found that shows it:"
+        what = "The smallest world found"
         if verdict.recorded is not None:
-            found_in = "The shortest part of a recorded session that shows it:"
-        yield Text(found_in)
+            what = "The shortest part of a recorded session"
+        yield Text(f"{what} that shows it:")
         yield from (
             _indented(f"  {line}") for line in code(verdict.world, names_in(found))
         )
+
+
+def _reasons(found: DescribedDivergence, verdict: Migration) -> Iterator[str]:
+    """Yield what it may come from, whatever was ported."""
+    if verdict.point is not None:
+        yield f"point  {verdict.point.says} ({verdict.point.about})"
+    if verdict.recorded is not None and found.code == "INSTRUCTION":
+        yield "NEW was given the instruction that OLD sent; where it adds to it,"
+        yield "return world.config(instruction=...) with your own"
 
 
 def _around(channel: str, rows: Sequence[Row], width: int) -> Iterator[Text]:
