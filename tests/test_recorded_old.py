@@ -12,7 +12,7 @@ from compat.migration.differences import Mask
 from compat.migration.judge import Terms
 from compat.migration.recorded.checking import judge_recorded
 from compat.migration.recorded.sides import SeenPlayed
-from compat.migration.recorded.traces import recorded_trace
+from compat.migration.recorded.traces import answer_text, recorded_trace
 from compat.models.errors import GivenFileError
 from compat.models.recordings import read_recording
 from compat.report.migration import lines
@@ -598,3 +598,18 @@ def test_a_cassette_that_is_cut_off_is_named(tmp_path: Path) -> None:
     path.write_text("interactions:\n- request:\n    body: '{", "utf-8")
     with pytest.raises(GivenFileError, match="line 3: found unexpected end"):
         read_recording(path)
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (None, None),
+        ("At sea.", "At sea."),
+        (says("assistant", DONE), DONE),
+        ({"at": "sea"}, '{"at": "sea"}'),
+    ],
+)
+def test_an_answer_is_a_message_a_text_or_a_value(
+    answer: object, text: str | None
+) -> None:
+    assert answer_text(answer) == text

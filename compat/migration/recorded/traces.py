@@ -21,6 +21,7 @@ from compat.models.recordings import (
 )
 from refengine.messages import Json, ToolCall
 from refengine.testing.channels import Item, Seen
+from refengine.testing.json_values import is_mapping
 from refengine.testing.trace import Observation, ObservationKind, Trace, to_json
 
 
@@ -65,6 +66,15 @@ def _ended(run: int, status: str, answer: str | None) -> Told:
     return "run_end", run, {"status": status, "answer": said, "messages": []}, None
 
 
+def answer_text(answer: object) -> str | None:
+    """Return what a run answered, which is a message, a text or another value."""
+    if is_mapping(answer) and "content" in answer:
+        answer = answer["content"]
+    if answer is None or isinstance(answer, str):
+        return answer
+    return json.dumps(answer, sort_keys=True)
+
+
 def _execution(run: int, name: str, arguments: str, call_id: str | None) -> Told:
     data: dict[str, Json] = {
         "name": name,
@@ -101,8 +111,8 @@ class _Window:
             elif kind == "run_end":
                 yield from self._executions(run)
                 shows = ANSWERS in SHOWN[self._session.kind]
-                said = data.get("answer") if shows else None
-                yield _ended(run, data["status"], said and said["content"])
+                answer = answer_text(data.get("answer")) if shows else None
+                yield _ended(run, data["status"], answer)
             elif kind in {"run_start", "build_error"} or _is_error(kind, data):
                 yield kind, run, data, None
         yield from self._executions(len(self._session.runs))
@@ -262,7 +272,7 @@ def is_reworded(session: SeenSession, seen: Seen) -> bool:
     ends = {each["run"]: each["data"].get("answer") for each in seen.of("run_end")}
     return any(
         run.answer is not None
-        and ends.get(number) is not None
-        and ends[number]["content"].strip() != run.answer.strip()
+        and (said := answer_text(ends.get(number))) is not None
+        and said.strip() != run.answer.strip()
         for number, run in enumerate(session.runs, 1)
     )
