@@ -28,6 +28,7 @@ from compat.cli.migrate_programs import (
     spoken_json,
     spoken_lines,
 )
+from compat.cli.migrate_recordings import RecordedOld, of_recordings, recorded_json
 from compat.cli.migrate_sides import SideOptions, of_sides
 from compat.cli.on import ON, spread_on
 from compat.cli.values import OUTPUT_FOLDER, PATH, Kind, at_least, one_of
@@ -193,6 +194,7 @@ def reaching(check: F) -> F:
 @writing
 @reaching
 @of_sides
+@of_recordings
 @of_programs
 def check(  # noqa: PLR0913  # the options of the command
     *,
@@ -222,6 +224,7 @@ def check(  # noqa: PLR0913  # the options of the command
     files: ReportFiles,
     reach: Reach,
     around: SideOptions,
+    recorded: RecordedOld,
     programs: ProgramOptions,
 ) -> int:
     """Play OLD and NEW in the same worlds and tell whether NEW does the same.
@@ -229,8 +232,8 @@ def check(  # noqa: PLR0913  # the options of the command
     A subject is a function subject(world) that returns a list of struct middlewares or
     handlers, the configuration of an agent, a graph of LangGraph or LangChain, or an
     agent of Google's ADK or of pydantic-ai. A whole program, in any language, is given
-    as a command. The answer is the strongest relation that holds, with the smallest
-    world that breaks the next one.
+    as a command. OLD may be a recording. The answer is the strongest relation that
+    holds, with the smallest world that breaks the next one.
 
     Exit codes: 0 what is required holds, 1 it diverges, 2 a mistake in what was given,
     3 a side hung or ended, 4 a hook was never entered, nothing ran, too few small
@@ -251,20 +254,21 @@ def check(  # noqa: PLR0913  # the options of the command
         refuse(
             CHECK, "--reproducer plays both sides in one process, with what that has"
         )
-    if len(sides) == 1 and old is None and any(asked):
+    if len(sides) == 1 and old is None and any(asked) and not recorded:
         sides *= 2  # one piece of code, with other things around it
     engines = (old_engine, new_engine)
     others = (
         *(sides, every, tools, wire, reproducer, reports, min_sharpness, strict),
         *engines,
     )
-    if programs and (wrong := programs.wrong(any((*others, *asked)))):
-        refuse(CHECK, wrong)
+    wrong = programs.wrong(any((*others, *asked, recorded)))
+    wrong = wrong or recorded.wrong(sides, any((*others[1:], old, worlds, on)))
     if every is None:
-        wrong = _wrong_pair(sides, on, reports=reports, programs=bool(programs))
+        one_sided = bool(programs or recorded)
+        wrong = wrong or _wrong_pair(sides, on, reports=reports, one_sided=one_sided)
     else:
         pairs = sides, settings, reproducer, require, worlds, tools, *engines, around
-        wrong = _wrong_folder(on, wire=wire, pairs=any(pairs))
+        wrong = wrong or _wrong_folder(on, wire=wire, pairs=any(pairs))
     if wrong:
         refuse(CHECK, wrong)
     from compat.migration.check import over_the_wire
@@ -289,13 +293,16 @@ def check(  # noqa: PLR0913  # the options of the command
         with refusing(CHECK, *mistakes()):
             how = replace(how, given=_given(None, worlds, ()))
             return _programs(programs, how, require, settings, files, verbose=verbose)
+    said = asked or around.asked(None)
     with refusing(CHECK, *mistakes()):
+        if recorded:
+            line = recorded, sides[0], said, how, require, settings, files
+            return _recorded(*line, verbose=verbose)
         how = replace(how, given=_given(settings, worlds, tools))
     playing = over_the_wire(how) if wire else nullcontext(how)
     with refusing(CHECK, *mistakes()), playing as how:
         if every is not None:
             return _folder(every, how, files, on, reports=reports, verbose=verbose)
-        said = asked or around.asked(None)
         pair = sides, engines, said, how, require, settings, files, reproducer
         return _pair(*pair, verbose=verbose)
 
@@ -309,19 +316,19 @@ def _around(around: SideOptions, settings: Path | None) -> AskedSides:
 
 
 def _wrong_pair(
-    sides: list[str], on: str | None, *, reports: bool, programs: bool
+    sides: list[str], on: str | None, *, reports: bool, one_sided: bool
 ) -> str:
     """Return what is wrong with the line of a pair, "" if nothing is."""
     if on is not None:
         return "--on shares the pieces of a folder: it goes with --all"
     if reports:
         return "--reports goes with --all; a pair is always reported on"
-    if not sides and not programs:
+    if not sides and not one_sided:
         from compat.cli.migrate_here import lines
         from compat.migration.here import FoundHere
 
         return "\n".join(("give OLD and NEW.", *lines(FoundHere.read(Path.cwd()))))
-    if len(sides) != 2 and not programs:
+    if len(sides) != 2 and not one_sided:
         return f"give OLD and NEW; {len(sides)} given: {', '.join(sides)}"
     return ""
 
@@ -445,6 +452,34 @@ def _programs(
         out.print(line)
     said = str(old), str(new)
     _write_pair(files, found.verdict, how, said, code, spoken_json(found))
+    return code
+
+
+def _recorded(  # noqa: PLR0913, PLR0917  # what the options say of it
+    recorded: RecordedOld,
+    new: str,
+    asked: AskedSides,
+    how: CheckOptions,
+    require: str | None,
+    settings: Path | None,
+    files: ReportFiles,
+    *,
+    verbose: bool,
+) -> int:
+    from compat.migration.check import code_of
+    from compat.report.migration import lines
+    from compat.report.terminal import console
+    from compat.wire.scrubbing.scrubber import output_scrubber
+
+    with _progress(how) as shown:
+        verdict = recorded.judged(new, asked, shown, require, settings)
+    code = code_of(verdict)
+    out = console(output_scrubber().text)
+    told = lines(verdict, verbose=verbose, width=out.width)
+    for line in (*told, *_reach_lines(how)):
+        out.print(line)
+    said = ", ".join(str(each) for each in recorded.files), new
+    _write_pair(files, verdict, how, said, code, recorded_json(verdict))
     return code
 
 

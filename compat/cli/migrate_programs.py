@@ -35,6 +35,8 @@ class ProgramOptions:
 
     def wrong(self, others: bool) -> str | None:  # one line of options
         """Return what is wrong with the line; ``others`` tells of other sides on it."""
+        if not self:
+            return None
         if self.old is None or self.new is None:
             return "give both --old-cmd and --new-cmd"
         if others:

@@ -64,6 +64,15 @@ def surrounded(
         yield old, news
 
 
+@contextmanager
+def surrounded_alone(
+    new: SubjectRef, asked: SideSurroundings
+) -> Generator[SubjectRef, None, None]:
+    """Yield a side whose other side does not run; raises as ``surrounded``."""
+    with ExitStack() as stack:
+        yield _around(new, asked, stack, one_code=False)
+
+
 def is_one_code(old: SubjectRef, new: SubjectRef) -> bool:
     """Tell whether both sides are one function in one place."""
     places = [(each.file, each.module, each.name, each.revision) for each in (old, new)]

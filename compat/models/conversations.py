@@ -78,6 +78,20 @@ def link_of(last: RecordedStep, step: RecordedStep) -> Link | None:
     return None
 
 
+def echo_of(last: RecordedStep, step: RecordedStep) -> Link | None:
+    """Return how a step goes on from one whose history it tells otherwise, or None.
+
+    An agent that keeps a history short, or rewrites it, sends other messages than it
+    did before. What tells then is the answer, if it is the last one that is sent back.
+    """
+    answer, now = last.answer.whole, step.request.messages
+    places = [at for at, each in enumerate(now) if each.role == "assistant"]
+    if answer is None or not places or not (answer.content or answer.tool_calls):
+        return None
+    at = places[-1]
+    return _after(answer, now[at : at + 1], now[at + 1 :])
+
+
 def _after(
     answer: Message, echo: Sequence[Message], rest: Sequence[Message]
 ) -> Link | None:

@@ -92,9 +92,8 @@ def import_file(path: Path) -> ImportedFile:
         return _corpus(path)
     data = path.read_bytes()
     if not data.strip():
-        raise _wrong(path, "", f"the file is empty; {INSTEAD}")
-    cassette = data.startswith(GZIP) or path.suffix in {".yaml", ".yml"}
-    found = None if cassette else _json_items(path, data)
+        raise wrong_file(path, "", f"the file is empty; {INSTEAD}")
+    found = json_items(path, data)
     if found is None:
         return _cassette(path, data)
     reading = _Reading()
@@ -105,7 +104,7 @@ def import_file(path: Path) -> ImportedFile:
         raise GivenFileError(str(path), reading.problems)
     if not reading.worlds:
         spans = any(holds_spans(item) for _, item in found)
-        raise _wrong(path, "", f"it holds no session; {TELL if spans else INSTEAD}")
+        raise wrong_file(path, "", f"it holds no session; {TELL if spans else INSTEAD}")
     return ImportedFile(path.name, tuple(reading.worlds))
 
 
@@ -180,9 +179,9 @@ def _corpus(path: Path) -> ImportedFile:
             for each in read_entries(path)
         ]
     except (CorpusFileError, ScenarioError) as error:
-        raise _wrong(path, "", str(error)) from error
+        raise wrong_file(path, "", str(error)) from error
     if not found:
-        raise _wrong(path, "", f"it holds no session; {INSTEAD}")
+        raise wrong_file(path, "", f"it holds no session; {INSTEAD}")
     return ImportedFile(path.name, tuple(found), sample=sample_of(path))
 
 
@@ -197,20 +196,23 @@ def refuse_twice(paths: Sequence[Path]) -> None:
     seen: set[Path] = set()
     for path in paths:
         if path.resolve() in seen:
-            raise _wrong(path, "", "is given twice: leave one out")
+            raise wrong_file(path, "", "is given twice: leave one out")
         seen.add(path.resolve())
 
 
-def _wrong(path: Path, where: str, problem: str) -> GivenFileError:
+def wrong_file(path: Path, where: str, problem: str) -> GivenFileError:
+    """Return the error of one place of a file, or of all of it."""
     return GivenFileError(str(path), [BadPlace(where, problem)])
 
 
-def _json_items(path: Path, data: bytes) -> list[tuple[str, object]] | None:
+def json_items(path: Path, data: bytes) -> list[tuple[str, object]] | None:
     """Return the parts of a file of JSON, or None if it is a cassette."""
+    if data.startswith(GZIP) or path.suffix in {".yaml", ".yml"}:
+        return None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _wrong(path, "", f"is not UTF-8 text ({error.reason})") from None
+        raise wrong_file(path, "", f"is not UTF-8 text ({error.reason})") from None
     try:
         tree = read_json(text)
     except ValueError as error:
@@ -238,11 +240,13 @@ def _parts(tree: object) -> Iterator[tuple[str, object]]:
 def _lines(path: Path, text: str, error: ValueError) -> Iterator[tuple[str, object]]:
     """Yield what each line holds; one that is not JSON is a problem of its own."""
     if text.lstrip()[:1] not in {"{", "["}:
-        raise _wrong(path, "line 1", f"is not JSON; {INSTEAD}, or a cassette as .yaml")
+        raise wrong_file(
+            path, "line 1", f"is not JSON; {INSTEAD}, or a cassette as .yaml"
+        )
     lines = text.split("\n")  # not splitlines: U+2028 may stand in a text of JSON
     if isinstance(error, json.JSONDecodeError) and lines[0].strip() in {"{", "["}:
         where = f"line {error.lineno}"
-        raise _wrong(path, where, f"is not JSON: {error.msg}") from None
+        raise wrong_file(path, where, f"is not JSON: {error.msg}") from None
     for number, line in enumerate(lines, 1):
         yield f"line {number}", _item(line)
 
@@ -351,16 +355,16 @@ def _short(value: object) -> str:
 def _cassette(path: Path, data: bytes) -> ImportedFile:
     try:
         exchanges = parsed(data, path.name).exchanges
-        steps, other = _steps(exchanges, path.name)
+        steps, other = cassette_steps(exchanges, path.name)
     except (WireError, TrafficError) as error:
-        raise _wrong(path, "", str(error)) from error
+        raise wrong_file(path, "", str(error)) from error
     if not steps:
         spoken = ", ".join(f"{api} ({count})" for api, count in other.items())
         read = ", ".join(READ)
-        raise _wrong(path, "", f"its exchanges are of {spoken}; {read} are read")
+        raise wrong_file(path, "", f"its exchanges are of {spoken}; {read} are read")
     found = tuple(
         ImportedWorld(
-            _lifted(each.scenario),
+            lifted(each.scenario),
             f"exchange {', '.join(map(str, each.exchanges))}",
             "cassette",
         )
@@ -369,9 +373,13 @@ def _cassette(path: Path, data: bytes) -> ImportedFile:
     return ImportedFile(path.name, found, other)
 
 
-def _steps(
+def cassette_steps(
     exchanges: Sequence[Exchange], name: str
 ) -> tuple[list[RecordedStep], dict[str, int]]:
+    """Return the steps of a cassette, and how many exchanges speak which other API.
+
+    Raises TrafficError.
+    """
     steps: list[RecordedStep] = []
     other: Counter[str] = Counter()
     reader = ExchangeReader(name)
@@ -384,7 +392,7 @@ def _steps(
     return steps, other
 
 
-def _lifted(world: Scenario) -> Scenario:
+def lifted(world: Scenario) -> Scenario:
     """Return a recorded session whose instruction is the agent's, not its input's."""
     first = world.runs[0].input[:1]
     agent = world.all_agents[0]

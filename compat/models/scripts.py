@@ -48,18 +48,27 @@ def sessions(steps: Sequence[RecordedStep]) -> tuple[RecordedSession, ...]:
 
 
 def _session(conversation: Conversation) -> RecordedSession:
+    scenario = scenario_of(conversation, plays_client=True)
+    numbers = tuple(step.number for step in conversation.steps)
+    return RecordedSession(scenario, numbers, tuple(_notes(conversation)))
+
+
+def scenario_of(conversation: Conversation, *, plays_client: bool) -> Scenario:
+    """Return a conversation as a scenario.
+
+    Without ``plays_client`` what the client put into a running conversation is left to
+    whoever is played in it.
+    """
     script = [entry_of(step.answer) for step in conversation.steps]
     if _open(conversation):
         script.append({"error": NOT_RECORDED})
+    added = list(_added(conversation)) if plays_client else []
     scenario = {
-        "agent": _agent(conversation),
+        "agent": _agent(conversation, added),
         "model_script": script,
         "runs": _runs(conversation),
     }
-    numbers = tuple(step.number for step in conversation.steps)
-    return RecordedSession(
-        read_scenario(scenario), numbers, tuple(_notes(conversation))
-    )
+    return read_scenario(scenario)
 
 
 def entry_of(answer: RecordedAnswer) -> str | dict[str, Any]:
@@ -78,15 +87,16 @@ def _open(conversation: Conversation) -> bool:
     return last is not None and bool(last.tool_calls)
 
 
-def _agent(conversation: Conversation) -> dict[str, Any]:
+def _agent(
+    conversation: Conversation, added: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     agent: dict[str, Any] = {}
     tools = _tools(conversation)
     if tools:
         agent["tools"] = tools
-    added = list(_added(conversation))
     if added:
-        agent["handlers"] = [{"id": CLIENT, "before_model": added}]
-    longest = max(map(len, _run_steps(conversation))) + _open(conversation)
+        agent["handlers"] = [{"id": CLIENT, "before_model": list(added)}]
+    longest = max(map(len, run_steps(conversation))) + _open(conversation)
     if longest > ITERATIONS:
         agent["max_iterations"] = longest
     return agent
@@ -136,13 +146,13 @@ def _runs(conversation: Conversation) -> list[dict[str, Any]]:
             **({"streaming": True} if steps[0].request.streaming else {}),
         }
         for at, (given, steps) in enumerate(
-            zip(inputs, _run_steps(conversation), strict=True)
+            zip(inputs, run_steps(conversation), strict=True)
         )
     ]
 
 
-def _run_steps(conversation: Conversation) -> list[list[RecordedStep]]:
-    """Return the steps of each run."""
+def run_steps(conversation: Conversation) -> list[list[RecordedStep]]:
+    """Return the steps of each run of a conversation."""
     found = [[conversation.steps[0]]]
     for step, link in zip(conversation.steps[1:], conversation.links, strict=True):
         if link.turn:

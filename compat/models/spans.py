@@ -58,7 +58,7 @@ class SpanHistories:
 
     def take(self, tree: object) -> None:
         """Note from which histories the spans of a JSON value go on."""
-        for attributes in _model_calls(tree):
+        for _, attributes in _model_calls(tree):
             with suppress(ShapeError):  # told in the second pass
                 asked = _value(attributes, INPUT)
                 # A call that was not answered does not go on from itself.
@@ -71,7 +71,7 @@ class SpanHistories:
         They have the shape of chat completions; what is wrong with a span is in its
         place.
         """
-        for attributes in _model_calls(tree):
+        for _, attributes in _model_calls(tree):
             try:
                 asked, heard = (_value(attributes, name) for name in (INPUT, OUTPUT))
                 # Of several choices an agent takes one.
@@ -90,23 +90,37 @@ class SpanHistories:
         return True
 
 
-def _model_calls(tree: object) -> Iterator[Attributes]:
-    for attributes in _spans(tree):
+def span_calls(tree: object) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Yield each model call of a JSON value: its start, its request, its answer.
+
+    Request and answer are chats, as those of ``SpanHistories``; of one that failed the
+    answer has no messages. Raises ShapeError.
+    """
+    for began, attributes in _model_calls(tree):
+        asked, heard = (_value(attributes, name) for name in (INPUT, OUTPUT))
+        yield began, _chat(asked, attributes), _chat(heard[:1], {})
+
+
+def _model_calls(tree: object) -> Iterator[tuple[str, Attributes]]:
+    for began, attributes in _spans(tree):
         is_call = attributes.get(_OPERATION, "chat") in _MODEL
         if is_call and attributes.get(INPUT):
-            yield attributes
+            yield began, attributes
 
 
-def _spans(tree: object) -> Iterator[Attributes]:
+def _spans(tree: object) -> Iterator[tuple[str, Attributes]]:
+    """Yield the start and the attributes of each span."""
     if not is_mapping(tree):
         raise ShapeError("span", "is not an object")
     if _BATCH not in tree:
-        yield tree["attributes"] or {}
+        yield str(tree.get("start_time") or ""), tree["attributes"] or {}
         return
     for resource in _under(tree, _BATCH):
         for scope in _under(resource, "scopeSpans"):
             for span in _under(scope, "spans"):
-                yield _plain({"kvlistValue": {"values": _under(span, "attributes")}})
+                began = str(span.get("startTimeUnixNano") or "")
+                values = {"values": _under(span, "attributes")}
+                yield began, _plain({"kvlistValue": values})
 
 
 def _under(tree: Mapping[str, Any], key: str) -> Sequence[Any]:

@@ -26,6 +26,7 @@ from compat.verdicts.migration import (
     Noise,
     OverTheWire,
     PointsVerdict,
+    RecordedBasis,
     Side,
     UnusualDivergence,
 )
@@ -267,13 +268,25 @@ def _headline(verdict: Migration) -> tuple[str, str]:
         return f"NOT EXERCISED  {what}{_narrow(verdict)}", "bold yellow"
     if not verdict.sufficient:
         what = f"{holds}, {verdict.required} is required"
+        if verdict.recorded is not None:
+            of = counted(verdict.recorded.sessions, "recorded session")
+            what = f"from {verdict.diverging:,} of {of}"
         return f"DIVERGES  {what}{_narrow(verdict)}", "bold red"
     if verdict.broken:
         return f"LACKS WHAT IS INTENDED  {holds}{_narrow(verdict)}", "bold red"
-    said, style = f"HOLDS  {verdict.holds}", "bold green"
+    known = verdict.recorded
+    basis = "" if known is None else f", as far as {_recorded(known)}"
+    said, style = f"HOLDS  {verdict.holds}{basis}", "bold green"
     if verdict.stale:
         said, style = f"HAS UNUSED ENTRIES  {holds}", "bold yellow"
     return said + _narrow(verdict), style
+
+
+def _recorded(found: RecordedBasis) -> str:
+    """Return what a headline says of recorded sessions: how many, and of what."""
+    what = f"{', '.join(found.shown[:-1])} and {found.shown[-1]}"
+    many = counted(found.sessions, "recorded session")
+    return f"{many} {does(found.sessions, 'show')}: {what}"
 
 
 def _crashed(verdict: Migration) -> str:
@@ -308,8 +321,7 @@ def _divergence(
     yield _indented(f"where  {found.where}  ({at.channel} {at.path})")
     for side, text in found.places:
         yield _indented(f"line   {side}: {text}, last before it")
-    if verdict.point is not None:
-        yield _indented(f"point  {verdict.point.says} ({verdict.point.about})")
+    yield from map(_indented, _reasons(found, verdict))
     for side, text in found.causes:
         yield _indented(f"cause  {side}: {brief(text)}")
     if is_beside(found):
@@ -320,10 +332,22 @@ def _divergence(
         yield from _around(at.channel, [*rows_beside([*_near(found.lines)])], width)
     if verdict.world is not None:
         yield Text()
-        yield Text("The smallest world found that shows it:")
+        what = "The smallest world found"
+        if verdict.recorded is not None:
+            what = "The shortest part of a recorded session"
+        yield Text(f"{what} that shows it:")
         yield from (
             _indented(f"  {line}") for line in code(verdict.world, names_in(found))
         )
+
+
+def _reasons(found: DescribedDivergence, verdict: Migration) -> Iterator[str]:
+    """Yield what it may come from, whatever was ported."""
+    if verdict.point is not None:
+        yield f"point  {verdict.point.says} ({verdict.point.about})"
+    if verdict.recorded is not None and found.code == "INSTRUCTION":
+        yield "NEW was given the instruction that OLD sent; where it adds to it,"
+        yield "return world.config(instruction=...) with your own"
 
 
 def _around(channel: str, rows: Sequence[Row], width: int) -> Iterator[Text]:
@@ -371,7 +395,11 @@ def _basis(verdict: Migration, *, verbose: bool) -> Iterator[Text]:
             yield Text()
     worlds = counted(verdict.worlds, "world")
     corpus = f" (corpus {verdict.digest[:12]})" if verbose else ""
+    if verdict.recorded is not None:
+        worlds = counted(verdict.recorded.sessions, "recorded session")
     yield Text(f"Rests on {worlds}{corpus}.")
+    if verdict.recorded is not None:
+        yield from map(_indented, _unshown(verdict.recorded))
     yield from (_indented(line) for line in given_lines(verdict.given))
     if verdict.searched is not None:
         plays, joined = verdict.searched.plays, verdict.searched.joined
@@ -400,6 +428,15 @@ def _moved(value: MovedValue) -> str:
         f"NEW looks for {name!r} as {new}, and is given it as {old}, as OLD is: if your"
     )
     return f"{told} application gives it there, NEW has to say so"
+
+
+def _unshown(found: RecordedBasis) -> Iterator[str]:
+    """Yield what of OLD is not known, and where that may matter."""
+    if found.reworded:
+        many = f"in {found.reworded:,} of them"
+        yield f"{many} NEW answers otherwise than its model; did OLD?"
+    yield "not recorded, so not compared:"
+    yield from (f"  {each}" for each in found.unshown)
 
 
 def _domain(verdict: Migration) -> Iterator[str]:
@@ -437,6 +474,8 @@ def _points(found: PointsVerdict) -> Iterator[str]:
 def _groups(verdict: Migration) -> Iterator[str]:
     """Yield how many worlds diverge, by code and channel."""
     if not verdict.diverging:
+        return
+    if verdict.recorded is not None and len(verdict.groups) < 2:
         return
     of = verdict.worlds if verdict.ordinary is None else verdict.ordinary
     many = verdict.diverging

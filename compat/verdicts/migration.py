@@ -254,6 +254,21 @@ class PointsVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedBasis:
+    """What a verdict rests on where OLD is a recording.
+
+    So many ``sessions``, of which that was compared which is ``shown``; what is
+    ``unshown`` NEW may do otherwise, and nobody would know. In so many sessions NEW
+    ``reworded`` an answer of its model, of which it is not known whether OLD did.
+    """
+
+    sessions: int
+    shown: Sequence[str]
+    unshown: Sequence[str]
+    reworded: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Migration:
     """The answer to "does NEW still do what OLD did?".
 
@@ -272,7 +287,8 @@ class Migration:
     itself in a side's own code, with how many sessions. Values that ``moved`` NEW looks
     for by another door than OLD. ``sharpness`` is NEW's, and ``sharpness_old`` that of
     OLD, None where no small change was to be played; where it is ``strict``, what holds
-    weakly is not enough.
+    weakly is not enough. ``recorded`` says what of OLD is known where it is a recording,
+    None where it ran.
     """
 
     required: str
@@ -312,6 +328,7 @@ class Migration:
     failures: Mapping[Side, Mapping[str, int]] = field(
         default_factory=dict[Side, Mapping[str, int]]
     )
+    recorded: RecordedBasis | None = None
 
     @property
     def nothing_ran(self) -> bool:

@@ -40,7 +40,12 @@ class Weakness:
 
 
 def is_weak(verdict: Migration) -> bool:
-    """Tell whether a verdict holds, and does not stand alone."""
+    """Tell whether a verdict holds, and does not stand alone.
+
+    One that rests on a recording says itself what that is.
+    """
+    if verdict.recorded is not None:
+        return False
     return verdict.sufficient and any(True for _ in weaknesses(verdict))
 
 

@@ -1,0 +1,1 @@
+"""OLD as a recording: a side that is looked up, since it does not run."""
