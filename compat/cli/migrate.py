@@ -471,12 +471,12 @@ def _recorded(  # noqa: PLR0913, PLR0917  # what the options say of it
     from compat.report.terminal import console
     from compat.wire.scrubbing.scrubber import output_scrubber
 
-    with _progress(how) as shown:
+    with progress_of(CHECK, how) as shown:
         verdict = recorded.judged(new, asked, shown, require, settings)
     code = code_of(verdict)
     out = console(output_scrubber().text)
     told = lines(verdict, verbose=verbose, width=out.width)
-    for line in (*told, *_reach_lines(how)):
+    for line in (*told, *reach_lines(how)):
         out.print(line)
     said = ", ".join(str(each) for each in recorded.files), new
     _write_pair(files, verdict, how, said, code, recorded_json(verdict))

@@ -287,8 +287,8 @@ class Migration:
     itself in a side's own code, with how many sessions. Values that ``moved`` NEW looks
     for by another door than OLD. ``sharpness`` is NEW's, and ``sharpness_old`` that of
     OLD, None where no small change was to be played; where it is ``strict``, what holds
-    weakly is not enough. ``recorded`` says what of OLD is known where it is a recording,
-    None where it ran.
+    weakly is not enough. ``recorded`` says what of OLD is known where it is a
+    recording, None where it ran.
     """
 
     required: str
