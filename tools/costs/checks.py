@@ -168,7 +168,7 @@ def _line(row: MeasuredRow) -> str:
 def count(command: Sequence[str]) -> int:
     """Run a command, and print the processor time of all that it started."""
     ctypes.CDLL(None).prctl(PARENT_OF_ORPHANS, 1, 0, 0, 0)
-    done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603  # ours
+    done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603  # our own command, no shell
     while _waited():
         pass
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -9,6 +9,7 @@ these alone. One of them no source names, for ports that hand on only what they 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
@@ -50,9 +51,9 @@ def options_read(sources: Iterable[PythonSource]) -> Options:
     return (*[*found.items()][:MOST], OPAQUE)
 
 
-def _values(defaults: Sequence[object]) -> tuple[Json, ...]:
+def _values(defaults: Sequence[ast.expr]) -> tuple[Json, ...]:
     """Return two values of the kind that a default has; texts without one."""
-    default = constant_of(defaults[0]) if defaults else None  # type: ignore[arg-type]
+    default = constant_of(defaults[0]) if defaults else None
     if isinstance(default, bool):
         return (not default, default)
     if isinstance(default, (int, float)):
