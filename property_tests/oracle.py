@@ -231,6 +231,9 @@ def _twins(trace: Trace) -> set[tuple[int, str]]:
 
 def _messages(seen: Observation) -> Iterator[Message]:
     """Yield what a model answered, or what a hook made of it."""
-    value: Any = seen.data.get("message" if seen.kind == "model_response" else "value")
-    several: Sequence[Any] = value if isinstance(value, (list, tuple)) else (value,)
-    yield from (each for each in several if isinstance(each, Message))
+    key = "message" if seen.kind == "model_response" else "value"
+    value = seen.data.get(key)
+    several = isinstance(value, (list, tuple))
+    for each in cast("Sequence[object]", value) if several else (value,):
+        if isinstance(each, Message):
+            yield each

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import inf
 from typing import Any, Final, TypeAlias, cast
 
 from pydantic import BaseModel, JsonValue
@@ -99,7 +100,7 @@ def _decision(
     claim = f"what the reference does{f' ({lane})' if lane else ''}"
     if found is None:
         return DialectDecision(claim, one.entries, other.entries)
-    causes = any(each.kind not in NOTICES for each in projection.patterns)
+    causes = all(each.kind not in NOTICES for each in projection.patterns)
     place, at = found.place, found.at
     return DialectDecision(claim, one.entries, other.entries, place, at, causes)
 
@@ -158,10 +159,10 @@ class RightTrace:
     def given_before(self, place: int) -> int:
         """Return how often the world had given the engine something before a place.
 
-        A place behind the end is behind all that the reference was given.
+        A place behind the end is behind all of it, each behind those before it.
         """
         if place >= len(self.entries) > 0:
-            return BEHIND
+            return BEHIND + place
         before = self.entries[:place]
         return sum(each["kind"] in GIVEN or "given" in each for each in before)
 
@@ -246,6 +247,6 @@ def first_of(
         if (each := [one for one in all_ if not one.holds])
     }
     when = {clause: right.given_before(each.at) for clause, each in failing.items()}
-    first = min((when[c] for c, each in failing.items() if each.causes), default=BEHIND)
+    first = min((when[c] for c, each in failing.items() if each.causes), default=inf)
     behind = [clause for clause in failing if when[clause] > first]
     return {c: each for c, each in failing.items() if when[c] <= first}, behind
