@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, cast
+from typing import Final, Protocol, TypeAlias, cast
 
 from property_tests.agreeing import agree
 from property_tests.view import View
@@ -53,6 +53,14 @@ class Decision:
         return difference(to_json(self.expected), to_json(self.got))
 
 
+class Beside(Protocol):
+    """A world as an engine played it, beside the reference engine."""
+
+    def of(self, clause: str) -> Sequence[Decision]:
+        """Return what a clause decides that is decided by comparison."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class PlayedWorld:
     """One world as an engine played it: a view for each variant that a check needs.
@@ -67,6 +75,7 @@ class PlayedWorld:
     joined: Mapping[str, View] | None = None
     cut: bool = False
     """Whether the world was cut down to what the engine declares."""
+    compared: Beside | None = None
 
     @property
     def played(self) -> View:
@@ -106,7 +115,8 @@ class Check:
     ``needs`` are capabilities that an engine must declare, all of them, and of
     ``any_of`` one, or the clause does not apply to it. ``variants`` are played beside
     the scenario itself; ``meant`` tells, before anything is played, which worlds are
-    worth looking at.
+    worth looking at. With ``compares`` the reference engine says what is right
+    (``oracle``), and of which worlds is data of the clause.
     """
 
     clause: str
@@ -115,6 +125,7 @@ class Check:
     any_of: frozenset[str] = frozenset()
     variants: tuple[str, ...] = ()
     meant: Meant = any_world
+    compares: bool = False
 
     @property
     def family(self) -> str:
@@ -131,7 +142,8 @@ class Check:
 
         A world that was cut down may be none any more that is worth looking at.
         """
-        seen = case if self.family in OF_PARTS else case.whole
+        parts = self.compares or self.family in OF_PARTS
+        seen = case if parts else case.whole
         there = seen.has(PLAYED, *self.variants)
         meant = not case.cut or self.meant(case.scenario)
         return iter(self.decide(seen) if there and meant else ())

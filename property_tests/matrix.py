@@ -44,9 +44,11 @@ from typing import Any, Final, Literal, TypeAlias
 from property_tests.check import PLAYED, Check, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, SuiteCorpus, read_corpus
+from property_tests.dialects.compared import KEPT
 from property_tests.judging.inputs import stored
 from property_tests.judging.world import decide, looking, settle, sweep, variants_of
 from property_tests.mutants import MUTANTS, Mutant, mutant
+from property_tests.oracle import agents_oracle
 from property_tests.playing import VariantPlayer, WorldRefusedError
 from property_tests.registry import FAMILIES, Contract
 from property_tests.right_plays import RightPlays, steps_of
@@ -87,6 +89,7 @@ class Killing:
         self._search = search
         self._full = search == "full"
         self._right = RightPlays()
+        self._oracle = agents_oracle(KEPT)
         self._looking: dict[int, Sequence[Check]] = {}
 
     def kills(self, broken: Mutant, wanted: Collection[str] = ()) -> Kills:
@@ -96,7 +99,8 @@ class Killing:
         the mutants that say they violate one of them.
         """
         under = profile(broken.under)
-        trial = _Trial(broken, VariantPlayer(broken.wrong(under), under), wanted)
+        player = VariantPlayer(broken.wrong(under), under, oracle=self._oracle)
+        trial = _Trial(broken, player, wanted)
         if self._search == "proof":
             self._prove(trial)
         for at, entry in self._entries(trial):

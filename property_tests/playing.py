@@ -10,7 +10,9 @@ from compat.engines.adapted import with_handlers
 from compat.engines.capabilities import CAPABILITIES, CapabilityError, refusal_of
 from compat.engines.needs import hidden_needs
 from property_tests.check import PLAYED, PlayedWorld
+from property_tests.dialects.compared import Oracle
 from property_tests.joining import joined
+from property_tests.oracle import WorldBeside, agents_oracle
 from property_tests.placing import place_events
 from property_tests.reducing import reduced
 from property_tests.variants import ADAPTED, AGAIN, CHANGES
@@ -53,6 +55,7 @@ class VariantPlayer:
     """Plays worlds on one engine under one profile.
 
     Worlds are cut down to its capabilities first; None stands for all there are.
+    ``oracle`` says what is right in them: one that several players share.
     """
 
     def __init__(
@@ -60,8 +63,10 @@ class VariantPlayer:
         engine: Engine,
         profile: Profile,
         capabilities: AbstractSet[str] | None = None,
+        oracle: Oracle | None = None,
     ) -> None:
         self.engine = engine
+        self.oracle = oracle or agents_oracle()
         self.profile = profile
         self.capabilities = frozenset(
             CAPABILITIES if capabilities is None else capabilities
@@ -89,7 +94,15 @@ class VariantPlayer:
                 views[variant] = found
         whole = dict(_whole(views)) if scenario.keeps else None
         cut = scenario is not given
-        return PlayedWorld(scenario, self.profile, views, whole, cut=cut)
+        beside = self._beside(scenario, first)
+        return PlayedWorld(
+            scenario, self.profile, views, whole, cut=cut, compared=beside
+        )
+
+    def _beside(self, scenario: Scenario, trace: Trace) -> WorldBeside:
+        return WorldBeside(
+            self.oracle, scenario, trace, self.profile, self.capabilities
+        )
 
     def _reduced(self, scenario: Scenario) -> Scenario:
         return scenario if self._whole else reduced(scenario, self.capabilities)

@@ -368,17 +368,18 @@ def _check_clause(clause: Clause, where: str) -> None:
 
 
 def _check_order(found: Contract, where: str) -> None:
-    orders = [_order(each) for each in found.ids]
+    orders = [place_of(each) for each in found.ids]
     for before, after in zip(found.clauses, found.clauses[1:], strict=False):
-        if _order(before.id) >= _order(after.id):
+        if place_of(before.id) >= place_of(after.id):
             why = "is there twice" if before.id == after.id else f"is after {before.id}"
             raise ContractError(where, f"{after.id} {why}: ids go up, in families")
     for each in found.retired:
-        if _order(each.id) in orders:
+        if place_of(each.id) in orders:
             raise ContractError(where, f"{each.id} is retired, and not given again")
 
 
-def _order(id_: str) -> tuple[int, int]:
+def place_of(id_: str) -> tuple[int, int]:
+    """Return where an id stands: its family among all, and its number."""
     family, _, number = id_.partition("-")
     return FAMILIES.index(family), int(number)
 

@@ -7,6 +7,7 @@ newest one runs, too (``pythons.toml``).
 import pytest
 
 from property_tests import checks
+from property_tests.check import Check
 from property_tests.generating import generated
 from property_tests.judging.world import judge
 from property_tests.mutants import engines
@@ -15,19 +16,26 @@ from refengine.profile import PROFILES
 from refengine.testing.doors import ReferenceEngine
 from tests.deciding import accused, surviving, undecided
 
+
+def compared(family: str) -> tuple[Check, ...]:
+    """Return what decides the clauses of a family that are decided by comparison."""
+    every = checks.CHECKS
+    return tuple(each for each in every if each.compares and each.family == family)
+
+
 CHECKS = {
     "adapted": checks.adapted.CHECKS,
     "context": checks.context.CHECKS,
     "direct": checks.direct.CHECKS,
-    "events": (*checks.events.CHECKS, *checks.pacing.CHECKS),
+    "events": compared("EVT"),
     "extensions": checks.extensions.CHECKS,
-    "instruction": checks.instruction.CHECKS,
+    "instruction": compared("INS"),
     "messages": (
         *checks.messages.CHECKS,
         *(each for each in checks.callers.CHECKS if each.family == "MSG"),
     ),
-    "order": checks.order.CHECKS,
-    "runs": checks.runs.CHECKS,
+    "order": compared("ORD"),
+    "runs": (*checks.runs.CHECKS, *compared("RUN")),
     "state": (
         *checks.asking.CHECKS,
         *checks.interrupts.CHECKS,

@@ -4,7 +4,7 @@ import pytest
 
 from refengine.agent import ChatModelAgentConfig, build_agent
 from refengine.messages import Message, MessageChunk
-from tests.deciding import handler, scenario, told
+from tests.deciding import scenario, told
 from tests.support import USER, reader, run
 
 CALL = "assistant:[c1:t({})]"
@@ -32,14 +32,6 @@ def test_how_a_run_ends_at_its_limit_is_a_posture(under, end):
 )
 def test_a_limit_below_one_is_refused_or_the_default(under, error):
     assert told("RUN-013", scenario({"max_iterations": 0}, DONE), under) == [error]
-
-
-def test_a_hook_that_raised_at_the_end_may_have_kept_others_from_it():
-    failing = [{"op": "error", "text": "boom"}]
-    handlers = [handler("h0", after_agent=failing), handler("h1", after_agent=[])]
-
-    wanted = [["after_agent[0] h0"]]
-    assert told("RUN-017", scenario({"handlers": handlers}, DONE)) == wanted
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from compat.verdicts.conformance import (
     EngineInfo,
     StreamHeader,
 )
-from property_tests.checks.order import CHECKS as ORDER
+from property_tests.checks import CHECKS
 from property_tests.failures import (
     FailureFile,
     FailureFileError,
@@ -48,7 +48,7 @@ WORLD = {
     "runs": [{"input": ["user:a"]}],
 }
 NO_HOOKS = {"agent": {}, "runs": [{"input": ["user:a"]}]}
-ORD = [each for each in ORDER if each.clause == "ORD-001"]
+ORD = [each for each in CHECKS if each.clause == "ORD-001"]
 
 
 def failure_file(**changed):

@@ -9,7 +9,7 @@ import pytest
 from compat.models.errors import MissingSessionsError
 from compat.verdicts.conformance import ClauseFailure, ClauseResult
 from property_tests.check import Check, Decision
-from property_tests.checks.order import CHECKS as ORDER
+from property_tests.checks import CHECKS
 from property_tests.failures import ReplayedWorld, here
 from property_tests.known.baseline import (
     EditError,
@@ -49,7 +49,7 @@ TWO_HOOKS = {
     "runs": [{"input": ["user:a"]}],
 }
 NO_HOOKS = {"agent": {}, "runs": [{"input": ["user:a"]}]}
-ORD = [each for each in ORDER if each.clause == "ORD-001"]
+ORD = [each for each in CHECKS if each.clause == "ORD-001"]
 
 
 REVERSED = Backwards(SEED_001)

@@ -8,13 +8,17 @@ what changed in them:
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from property_tests.corpus import fixed_worlds
 from property_tests.dialects.dialects import dialect_named, dialects
+from property_tests.oracle import agents_oracle, compared_clauses
+from refengine.profile import PROFILES, SEED_001
 
 GOLDEN = Path(__file__).parent / "golden" / "oracle"
 JUDGED = [each.name for each in dialects()]
@@ -38,13 +42,39 @@ def shown(name, door=None) -> Iterator[tuple[str, str]]:
         yield f"{world.clause} world {number}", written(clause, seen)
 
 
+def shown_by_agents() -> Iterator[tuple[str, str]]:
+    """Yield the same of agents with hooks, under other profiles where that differs."""
+    every = {each.clause: each for each in compared_clauses()}
+    numbers: Counter[str] = Counter()
+    oracle = agents_oracle()
+    for world in (each for each in fixed_worlds() if each.clause in every):
+        numbers[world.clause] += 1
+        where = f"{world.clause} world {numbers[world.clause]}"
+        told = {
+            under.name: written(
+                every[world.clause],
+                oracle.right(world.scenario, under, frozenset()).entries,
+            )
+            for under in (() if world.only else PROFILES)
+        }
+        usual = told.pop(SEED_001.name, None)
+        yield from () if usual is None else [(where, usual)]
+        yield from ((f"{where} {e}", text) for e, text in told.items() if text != usual)
+
+
 def written(clause, entries) -> str:
     """Return the lanes of a clause's projections as one line of JSON."""
     found = [
         {" ".join(key): lane.entries for key, lane in each.lanes_of(entries).items()}
         for each in clause.about.compares
     ]
-    return json.dumps(found, ensure_ascii=False)
+    return line_of(found)
+
+
+def line_of(value) -> str:
+    """Return JSON in one line, a lone surrogate as an escape."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def reference(name):
@@ -57,12 +87,16 @@ def reference(name):
 @cache
 def golden(name) -> dict[str, str]:
     lines = json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
-    return {key: json.dumps(each, ensure_ascii=False) for key, each in lines.items()}
+    return {key: line_of(each) for key, each in lines.items()}
 
 
 @pytest.mark.parametrize("name", JUDGED)
 def test_the_reference_shows_what_was_reviewed(name) -> None:
     assert dict(shown(name)) == golden(name)
+
+
+def test_the_reference_of_agents_shows_what_was_reviewed() -> None:
+    assert dict(shown_by_agents()) == golden("agents")
 
 
 @pytest.mark.one_in(5)
@@ -90,8 +124,9 @@ def test_a_number_in_the_place_of_true_is_a_difference() -> None:
 def main() -> None:
     """Write what is golden anew."""
     GOLDEN.mkdir(parents=True, exist_ok=True)
-    for name in JUDGED:
-        rows = [f"{json.dumps(key)}: {text}" for key, text in shown(name)]
+    every = {**{name: shown(name) for name in JUDGED}, "agents": shown_by_agents()}
+    for name, found in every.items():
+        rows = [f"{json.dumps(key)}: {text}" for key, text in found]
         body = ",\n".join(rows)
         (GOLDEN / f"{name}.json").write_text(f"{{\n{body}\n}}\n", "utf-8")
 

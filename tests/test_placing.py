@@ -83,7 +83,9 @@ def test_every_event_of_an_engine_that_runs_ahead_is_in_its_iteration() -> None:
     assert [len(now.calls["c1"].events) for now in run.iterations[:2]] == [1, 1]
 
 
-@pytest.mark.parametrize("family", ["events", "concurrency", "direct"])
+@pytest.mark.parametrize(
+    "family", ["events", "concurrency", "direct", "order", "instruction"]
+)
 def test_an_engine_that_runs_ahead_is_right(family) -> None:
     player = VariantPlayer(AHEAD, SEED_001)
     failed = {

@@ -7,7 +7,7 @@ from refengine.testing.projection import (
     Projection,
     ProjectionError,
     Wanted,
-    in_worlds,
+    is_world,
     lane_difference,
     value_at,
 )
@@ -155,9 +155,4 @@ WORLD = {"turns": [{"do": "go"}, {"do": "stop", "empty": {}}], "of": {"x": {"n":
     ],
 )
 def test_a_world_is_named_by_what_stands_in_its_scenario(condition, holds) -> None:
-    assert in_worlds([condition], WORLD) is holds
-
-
-def test_all_conditions_hold_together() -> None:
-    assert in_worlds(["turns", "of"], WORLD)
-    assert not in_worlds(["turns", "nowhere"], WORLD)
+    assert is_world(condition, WORLD) is holds

@@ -38,7 +38,7 @@ _ABSENT: Final = re.compile(
     "|".join(
         (
             re.escape(absent_text("@", ["@"])).replace("@", ".*?"),
-            r"Error: \S+ is not a valid tool, try one of \[.*?\]\.",
+            r"Error: .*? is not a valid tool, try one of \[.*?\]\.",
             r"Unknown tool name: '.*?'\. (?:Available tools: .*|No tools available\.)",
         )
     )
@@ -126,10 +126,18 @@ def _point(error: Mapping[str, Any]) -> Json:
 def _without_texts(value: Any) -> Any:  # noqa: ANN401  # JSON values
     """Return JSON values with the engines' own texts for what is the same thing."""
     if isinstance(value, str):
-        return _APOLOGY.sub("<apology>", _ABSENT.sub("<no such tool>", value))
+        return without_own_words(value)
     if isinstance(value, Mapping):
         items = cast("Mapping[str, Any]", value).items()
         return {key: _without_texts(each) for key, each in items}
     if isinstance(value, list):
         return [_without_texts(each) for each in cast("Iterable[Any]", value)]
     return value
+
+
+def without_own_words(text: str) -> str:
+    """Return a text without how an engine puts it that a tool, or a step, is missing.
+
+    A model or a consumer is told of it, and each engine has words of its own for that.
+    """
+    return _APOLOGY.sub("<apology>", _ABSENT.sub("<no such tool>", text))

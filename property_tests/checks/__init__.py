@@ -1,4 +1,7 @@
-"""The checks, one module a family. A new one stands in its module's ``CHECKS``."""
+"""The checks: of clauses that say what they compare, and in code, a module a family.
+
+A new one in code stands in its module's ``CHECKS``.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +20,12 @@ from property_tests.checks import (
     direct,
     equal_ids,
     errors,
-    events,
     extensions,
     going_on,
     handed_back,
-    instruction,
     interrupts,
     messages,
     one_call,
-    order,
-    pacing,
     resuming,
     retrying,
     runs,
@@ -36,12 +35,12 @@ from property_tests.checks import (
     tools,
     wrapping,
 )
+from property_tests.oracle import compared_checks
+from property_tests.registry import place_of
 
-CHECKS: Final[tuple[Check, ...]] = tuple(
+_IN_CODE: Final = tuple(
     check
     for module in (
-        order,
-        instruction,
         tools,
         told,
         direct,
@@ -49,8 +48,6 @@ CHECKS: Final[tuple[Check, ...]] = tuple(
         callers,
         wrapping,
         one_call,
-        events,
-        pacing,
         runs,
         streaming,
         timing,
@@ -71,5 +68,8 @@ CHECKS: Final[tuple[Check, ...]] = tuple(
         retrying,
     )
     for check in module.CHECKS
+)
+CHECKS: Final[tuple[Check, ...]] = tuple(
+    sorted((*compared_checks(), *_IN_CODE), key=lambda each: place_of(each.clause))
 )
 """Every check, family by family."""

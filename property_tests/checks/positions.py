@@ -7,7 +7,6 @@ extensions of one name are still told apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Final, Literal, TypeAlias
 
 from property_tests.view import HookView
@@ -43,11 +42,6 @@ def label_in(seen: Observation) -> str:
     """Return the place that an entry or exit of a hook names."""
     data = seen.data
     return f"{data['hook']}[{data['position']}] {data['extension']}"
-
-
-def labels_of(hooks: Iterable[HookView]) -> list[str]:
-    """Return the places of hooks, in the order in which they were entered."""
-    return list(map(label_of, hooks))
 
 
 def objects(agent: AgentSpec) -> list[int]:
@@ -86,11 +80,6 @@ def of_structs(agent: AgentSpec, field: str) -> list[str]:
     ]
 
 
-def before_model(agent: AgentSpec) -> list[str]:
-    """Return a pass before the model: struct middlewares, then handlers."""
-    return of_structs(agent, "before_chat_model") + of_handlers(agent, "before_model")
-
-
 def after_model(agent: AgentSpec, profile: Profile) -> list[str]:
     """Return a pass after the model, by the posture ``after_hooks``."""
     structs = of_structs(agent, "after_chat_model")
@@ -100,12 +89,6 @@ def after_model(agent: AgentSpec, profile: Profile) -> list[str]:
     if profile.after_hooks == "handlers_first":
         return handlers + structs
     return handlers[::-1] + structs[::-1]
-
-
-def after_agent(agent: AgentSpec, profile: Profile) -> list[str]:
-    """Return the pass at the end of a run, by the posture ``after_hooks``."""
-    handlers = of_handlers(agent, "after_agent")
-    return handlers[::-1] if profile.after_hooks == "reversed" else handlers
 
 
 def around_tool(agent: AgentSpec, kind: Kind) -> list[str]:
@@ -132,25 +115,3 @@ def every_label(agent: AgentSpec) -> set[str]:
     return found.union(
         around_tool(agent, "invokable"), around_tool(agent, "streamable")
     )
-
-
-def in_order(expected: Sequence[str], got: Sequence[str]) -> list[str]:
-    """Return what was entered as it would stand in the wanted order."""
-    left = list(got)
-    found: list[str] = []
-    for each in expected:
-        if each in left:
-            left.remove(each)
-            found.append(each)
-    return found
-
-
-def only(expected: Sequence[str], got: Sequence[str]) -> list[str]:
-    """Return what was entered without what nobody wanted, or wanted so often."""
-    left = list(expected)
-    found: list[str] = []
-    for each in got:
-        if each in left:
-            left.remove(each)
-            found.append(each)
-    return found

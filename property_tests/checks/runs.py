@@ -2,20 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from types import MappingProxyType
 from typing import Final
 
 from property_tests.check import Check, Decision, PlayedWorld
-from property_tests.checks import ends, passes, positions
+from property_tests.checks import ends, positions
 from property_tests.checks.histories import Continuation, turns
 from property_tests.checks.model_onions import names_in
 from property_tests.checks.onions import changes_call_id, layers_of
-from property_tests.checks.passes import PARTS, part_of
 from property_tests.checks.routes import calls_once, has_after_hooks, has_tools
-from property_tests.view import Iteration, RunView, View
+from property_tests.view import AFTER, BEFORE, Iteration, RunView, View
 from refengine.messages import ToolCall
 from refengine.testing.trace import Observation
+
+PARTS: Final = (
+    "before-model hooks",
+    "model wrappers",
+    "the model",
+    "its answer",
+    "after-model hooks",
+    "tools",
+)
+"""The parts of an iteration, in order."""
+_OF_KIND: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "model_request": "the model",
+        "model_response": "its answer",
+        "model_error": "its answer",
+        "tool_start": "tools",
+        "tool_end": "tools",
+        "tool_error": "tools",
+    }
+)
+
+
+def part_of(seen: Observation) -> str | None:
+    """Return the part of an iteration that an observation is of, None if it is of none.
+
+    A wrapper around the model is left when the model has answered, so it counts where
+    it is entered alone.
+    """
+    if seen.kind not in {"hook_enter", "hook_exit"}:
+        return _OF_KIND.get(seen.kind)
+    name = seen.data["hook"]
+    if name in BEFORE | AFTER:
+        return "before-model hooks" if name in BEFORE else "after-model hooks"
+    if name == "wrap_model":
+        return "model wrappers" if seen.kind == "hook_enter" else None
+    return "tools" if seen.call_id is not None else None
 
 
 def order(case: PlayedWorld) -> Iterator[Decision]:
@@ -128,12 +164,6 @@ def own_hooks_only(case: PlayedWorld) -> Iterator[Decision]:
                 yield Decision(claim, got if got in parts else None, got, each)
 
 
-def after_agent(case: PlayedWorld) -> Iterator[Decision]:
-    """Decide that ``after_agent`` is called once a handler, if the run succeeded."""
-    claim = "after_agent: once a handler, of a run that succeeded"
-    yield from passes.all_once(claim, passes.after_agent(case.played))
-
-
 def _by_agent(view: View) -> Iterator[tuple[set[str], Sequence[Observation]]]:
     """Yield what each agent may enter with what was observed of it."""
     own = [positions.every_label(agent) for agent in view.scenario.all_agents]
@@ -204,7 +234,6 @@ CHECKS: Final = (
         decide=ends.failed_counted,
         needs=frozenset(("failed_history",)),
     ),
-    Check(clause="RUN-017", decide=after_agent, needs=frozenset(("after_agent",))),
     Check(
         clause="RUN-018",
         decide=ends.after_agent_sees,

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import inf
 from typing import Any, Final, TypeAlias, cast
 
 from pydantic import BaseModel, JsonValue
@@ -26,10 +27,10 @@ from refengine.testing.projection import (
     Key,
     Lane,
     Projection,
-    in_worlds,
+    is_world,
     lane_difference,
 )
-from refengine.testing.trace import Trace
+from refengine.testing.trace import Trace, are_alike
 
 Entries: TypeAlias = Callable[[Trace, Any], "Sequence[Entry]"]
 Lanes: TypeAlias = "Mapping[Key, Lane]"
@@ -44,8 +45,11 @@ GIVEN: Final = frozenset(
 
 At the end of a run the world looks at what was kept.
 """
+BEHIND: Final = 1 << 30
+NOTICES: Final = frozenset(("warning", "ignored_change", "tools_removed"))
+"""What an engine says of itself: nothing that it does is a consequence of that."""
 KEPT: Final = 1000
-"""So many worlds of the reference are kept: those of a matrix come again and again."""
+"""So many worlds of a reference are kept: those of a matrix come again and again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +76,18 @@ class ComparedClause:
         """
         expected = right.lanes(self)
         for projection, lanes in zip(self.about.compares, expected, strict=False):
-            found = projection.lanes_of(seen)
-            for key in {**lanes, **found}:
-                if not projection.shared or (key in lanes and key in found):
-                    yield _decision(projection, key, lanes.get(key), found.get(key))
+            same = seen is right.entries
+            found = lanes if same else projection.lanes_of(seen)
+            yield from lane_decisions(projection, lanes, found)
+
+
+def lane_decisions(
+    projection: Projection, right: Lanes, seen: Lanes
+) -> Iterator[DialectDecision]:
+    """Yield a decision for each lane of a projection that counts."""
+    for key in {**right, **seen}:
+        if not projection.shared or (key in right and key in seen):
+            yield _decision(projection, key, right.get(key), seen.get(key))
 
 
 def _decision(
@@ -88,19 +100,23 @@ def _decision(
     claim = f"what the reference does{f' ({lane})' if lane else ''}"
     if found is None:
         return DialectDecision(claim, one.entries, other.entries)
-    return DialectDecision(claim, one.entries, other.entries, found.place, found.at)
+    causes = all(each.kind not in NOTICES for each in projection.patterns)
+    place, at = found.place, found.at
+    return DialectDecision(claim, one.entries, other.entries, place, at, causes)
 
 
 class Oracle:
     """Plays worlds on the reference of a dialect, each once.
 
     ``play`` takes a scenario, a profile and capabilities; ``entries`` makes of a trace
-    in a scenario what is compared.
+    in a scenario what is compared. The last ``kept`` worlds are not played again.
     """
 
-    def __init__(self, play: Callable[..., Trace], entries: Entries) -> None:
+    def __init__(
+        self, play: Callable[..., Trace], entries: Entries, kept: int = KEPT
+    ) -> None:
         self._play, self.entries = play, entries
-        self._kept = lru_cache(KEPT)(self._right)
+        self._kept = lru_cache(kept)(self._right)
 
     def right(
         self, scenario: BaseModel, profile: AnyProfile, capabilities: frozenset[str]
@@ -134,18 +150,35 @@ class RightTrace:
     _lanes: dict[str, Sequence[Lanes]] = field(
         default_factory=dict[str, "Sequence[Lanes]"]
     )
+    _met: dict[str, bool] = field(default_factory=dict[str, bool])
+
+    def same(self, seen: Sequence[Entry]) -> bool:
+        """Tell at once that entries are these; False says nothing."""
+        return are_alike(self.entries, seen)
 
     def given_before(self, place: int) -> int:
-        """Return how often the world had given the engine something before a place."""
-        return sum(each["kind"] in GIVEN for each in self.entries[:place])
+        """Return how often the world had given the engine something before a place.
+
+        A place behind the end is behind all of it, each behind those before it.
+        """
+        if place >= len(self.entries) > 0:
+            return BEHIND + place
+        before = self.entries[:place]
+        return sum(each["kind"] in GIVEN or "given" in each for each in before)
 
     def lanes(self, clause: ComparedClause) -> Sequence[Lanes]:
         """Return a clause's projections, none where the world is not one of its own."""
         about = clause.about
         if about.id not in self._lanes:
-            mine = about.compares if in_worlds(about.worlds, self.world) else ()
+            mine = about.compares if all(map(self._meets, about.worlds)) else ()
             self._lanes[about.id] = [each.lanes_of(self.entries) for each in mine]
         return self._lanes[about.id]
+
+    def _meets(self, condition: str) -> bool:
+        """Tell whether the world meets a condition, which many clauses have."""
+        if condition not in self._met:
+            self._met[condition] = is_world(condition, self.world)
+        return self._met[condition]
 
 
 def spelled_by(words: Callable[[Any], Iterable[str]]) -> Entries:
@@ -214,6 +247,6 @@ def first_of(
         if (each := [one for one in all_ if not one.holds])
     }
     when = {clause: right.given_before(each.at) for clause, each in failing.items()}
-    first = min(when.values(), default=0)
-    behind = [clause for clause in failing if when[clause] != first]
-    return {c: each for c, each in failing.items() if when[c] == first}, behind
+    first = min((when[c] for c, each in failing.items() if each.causes), default=inf)
+    behind = [clause for clause in failing if when[clause] > first]
+    return {c: each for c, each in failing.items() if when[c] <= first}, behind

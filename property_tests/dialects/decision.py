@@ -23,7 +23,8 @@ class DialectDecision:
     """One decision of a clause: what it asked for, and what was seen.
 
     ``place`` is the number of the observation that decided, None where something is
-    missing. ``at`` is where in the trace they differ first, 0 where they do not.
+    missing. ``at`` is where in the trace they differ first, 0 where they do not, and
+    ``causes`` tells whether what comes behind that may be its consequence.
     """
 
     claim: str
@@ -31,10 +32,13 @@ class DialectDecision:
     got: object
     place: int | None = None
     at: int = 0
+    causes: bool = True
 
     @property
     def difference(self) -> tuple[str, Json, Json] | None:
         """Path and values of the first place where they differ, None if nowhere."""
+        if self.expected is self.got:
+            return None
         return difference(to_json(self.expected), to_json(self.got))
 
     @property
@@ -49,9 +53,14 @@ def lacking(
     profile: AnyProfile,
     capabilities: Iterable[str],
 ) -> str:
-    """Return why a clause does not apply to a door, "" if it does."""
+    """Return why a clause does not apply to a door, "" if it does.
+
+    A need may be one of several capabilities, with ``|`` between them.
+    """
     for posture, options in under.items():
         if getattr(profile, posture) not in options:
             return f"it holds where {posture} is {' or '.join(options)}"
-    undeclared = sorted(set(needs).difference(capabilities))
-    return f"the door does not declare {' and '.join(undeclared)}" if undeclared else ""
+    there = set(capabilities)
+    undeclared = sorted(x for x in needs if there.isdisjoint(x.split("|")))
+    told = " and ".join(each.replace("|", " or ") for each in undeclared)
+    return f"the door does not declare {told}" if undeclared else ""

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias
@@ -216,8 +216,11 @@ class Projection(BaseModel):
 
     def _taken(self, entries: Sequence[Entry]) -> Iterator[tuple[int, Key, Json]]:
         names, several = self.lanes.split(), len(self.patterns) > 1
+        kinds = {each.kind: list[EntryPattern]() for each in self.patterns}
+        for each in self.patterns:
+            kinds[each.kind].append(each)
         for place, entry in enumerate(entries):
-            for each in self.patterns:
+            for each in kinds.get(entry["kind"], ()):
                 if each.takes(entry):
                     found = (value_at(entry, each.lanes.get(x, x)) for x in names)
                     key = tuple(x if x is NOTHING else text_of(x) for x in found)
@@ -284,18 +287,14 @@ def lane_difference(left: Lane, right: Lane, how: How) -> LaneDifference | None:
     return LaneDifference(path, one, other, (*places[1], None)[0], at)
 
 
-def in_worlds(conditions: Iterable[str], scenario: Mapping[str, Any]) -> bool:
-    """Tell whether a scenario, as JSON, is one of the worlds that conditions name.
+def is_world(condition: str, scenario: Mapping[str, Any]) -> bool:
+    """Tell whether a scenario, as JSON, is one of the worlds that a condition names.
 
     A condition is a path, or several with ``|`` between, where there is something, what
     its value is (``turns.before.do=remove``) or what is found in it
     (``agent.instruction~[{]``). Lists on the way are searched, ``*`` is any key, ``**``
     any keys or none, and an exclamation mark in front denies it.
     """
-    return all(_holds(each, scenario) for each in conditions)
-
-
-def _holds(condition: str, scenario: Mapping[str, Any]) -> bool:
     asked = condition.removeprefix("!")
     paths, *wanted = re.split("([=~])", asked, maxsplit=1)
     sign, values = wanted or ("", "")

@@ -139,7 +139,7 @@ def first_divergence(
     """
     ours, theirs = _values(left), _values(right)
     for index, (a, b) in enumerate(zip(ours, theirs, strict=False)):
-        found = None if _are_alike(a, b) else difference(a, b)
+        found = None if are_alike(a, b) else difference(a, b)
         if found is not None:
             return Divergence(index, *found)
     if len(ours) == len(theirs):
@@ -150,8 +150,8 @@ def first_divergence(
     return Divergence(index, "", a, b)
 
 
-def _are_alike(a: Any, b: Any) -> bool:  # noqa: ANN401  # JSON, to marshal
-    """Tell at once that two values are equal, as nearly all are; else nothing is known.
+def are_alike(a: Any, b: Any) -> bool:  # noqa: ANN401  # JSON, to marshal
+    """Tell at once that two values are equal, as nearly all are; False says nothing.
 
     ``marshal`` keeps types and the sign of zero apart, and refuses what is of a class
     of its own. Its numbers are texts here, so one that equals nothing shows.

@@ -1,0 +1,239 @@
+"""An agent with hooks beside the reference engine, which plays the same world.
+
+A clause of ``contract.toml`` that says what it ``compares`` is decided here, as those
+of dialects are: it fails where its projection of the engine's trace differs from that
+of the reference's, under the engine's profile and in the world cut down to what the
+engine declares. Of several that differ those fail that do so first.
+
+An entry of a projection is an observation with what is in its data, and besides
+
+- ``call``, the id of the call that it belongs to, if it belongs to one; ``twin`` where
+  another call of the same message has that id, too;
+- ``turn``, how many requests the run had sent to the model before;
+- ``part`` of a hook: where in a run it acts, of whichever interface it is;
+- ``ended``, how its run did: what a run tells that failed is not what it would else;
+- ``given`` where the world gave the engine something: that a hook made, say;
+- ``what`` of an event (``model``, ``tool``, ``error`` and the like), and ``shown``, its
+  text and calls, however they came in pieces.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, cached_property
+from typing import Any, Final, cast
+
+from compat.profiles.confirming import without_own_words
+from property_tests.check import Check, Decision
+from property_tests.dialects.compared import (
+    ComparedClause,
+    Oracle,
+    RightTrace,
+    first_of,
+    lane_decisions,
+)
+from property_tests.dialects.decision import DialectDecision
+from property_tests.registry import Clause, contract
+from property_tests.view import HOOKS
+from refengine.messages import Json, Message
+from refengine.profile import Profile
+from refengine.testing.clock import Loops
+from refengine.testing.doors import ReferenceEngine
+from refengine.testing.projection import Entry, Projection
+from refengine.testing.scenario import Scenario
+from refengine.testing.session import play
+from refengine.testing.trace import Observation, Trace, to_json
+
+KEPT_WORLDS: Final = 100
+"""So many worlds of the reference are kept by who plays each of them once or twice."""
+
+GROUND: Final = Projection(
+    of=(
+        *("build", "build_error", "model_request messages tools.*.name"),
+        "tool_start name arguments",
+    ),
+    lanes="run call",
+)
+"""What no clause has to fail for that differs behind it: what model and tools were
+asked, of which other clauses may still be decided by checks in code.
+"""
+CONSUMERS: Final = frozenset(("EVT",))
+"""The families about what the consumer of a run gets."""
+PIECE: Final = ")][None:None("
+"""Stands in what an event shows between two pieces of the arguments of a call."""
+_PARTS: Final[Mapping[str, str]] = {
+    "before_agent": "before_agent",
+    "before_chat_model": "before",
+    "before_model": "before",
+    "wrap_model": "around_model",
+    "after_chat_model": "after",
+    "after_model": "after",
+    "after_agent": "after_agent",
+}
+
+
+@cache
+def compared_clauses() -> tuple[ComparedClause, ...]:
+    """Return the clauses about agents that are decided by comparison."""
+    return tuple(ComparedClause(x) for x in contract().checked if x.compares)
+
+
+def compared_checks() -> Iterator[Check]:
+    """Yield what decides each of these clauses in a world that was played."""
+    for each in compared_clauses():
+        yield _check_of(each.about)
+
+
+def _check_of(about: Clause) -> Check:
+    several = [set(each.split("|")) for each in about.needs if "|" in each]
+    return Check(
+        clause=about.id,
+        decide=lambda case: case.compared.of(about.id) if case.compared else (),
+        needs=frozenset(each for each in about.needs if "|" not in each),
+        any_of=frozenset[str]().union(*several),
+        compares=True,
+    )
+
+
+def agents_oracle(kept: int = KEPT_WORLDS) -> Oracle:
+    """Return what plays worlds on the reference engine, and keeps so many of them."""
+    loops = Loops()
+
+    def played(world: Scenario, profile: Profile, _: frozenset[str]) -> Trace:
+        return loops.run(play(world, ReferenceEngine(profile)))
+
+    return Oracle(played, agent_entries, kept)
+
+
+class WorldBeside:
+    """One world as an engine played it, beside the reference; compared when asked."""
+
+    def __init__(
+        self,
+        oracle: Oracle,
+        scenario: Scenario,
+        trace: Trace,
+        profile: Profile,
+        capabilities: frozenset[str],
+    ) -> None:
+        self._oracle, self._scenario, self._trace = oracle, scenario, trace
+        self._profile, self._capabilities = profile, capabilities
+
+    def of(self, clause: str) -> Sequence[Decision]:
+        """Return a clause's decisions, of those that fail the first alone.
+
+        There are none where the engine did otherwise before, by another clause.
+        """
+        return self._found.get(clause, ())
+
+    @cached_property
+    def _found(self) -> Mapping[str, Sequence[Decision]]:
+        right = self._oracle.right(self._scenario, self._profile, frozenset())
+        seen = self._seen(right)
+        found = {
+            each.clause: [*_with_consequences(each, each.decisions(right, seen))]
+            for each in compared_clauses()
+            if not each.missing(self._profile, self._capabilities)
+        }
+        before = GROUND.lanes_of(right.entries), GROUND.lanes_of(seen)
+        found[""] = list(lane_decisions(GROUND, *before))
+        failing, behind = first_of(found, right)
+        return {
+            clause: [*self._told(failing.get(clause), each)]
+            for clause, each in found.items()
+            if clause not in behind
+        }
+
+    def _seen(self, right: RightTrace) -> Sequence[Entry]:
+        """Return the engine's entries, the reference's own where they are the same."""
+        seen = self._oracle.entries(self._trace, self._scenario)
+        return right.entries if right.same(seen) else seen
+
+    def _told(
+        self, failing: DialectDecision | None, all_: Sequence[DialectDecision]
+    ) -> Iterator[Decision]:
+        held = (each for each in all_ if each.holds)
+        for each in (*([failing] if failing else ()), *held):
+            at = None if each.place is None else self._trace[each.place]
+            yield Decision(each.claim, each.expected, each.got, at)
+
+
+def _with_consequences(
+    clause: ComparedClause, decisions: Iterable[DialectDecision]
+) -> Iterator[DialectDecision]:
+    """Yield decisions; nothing that an engine does comes of what its consumer got."""
+    causes = clause.about.family not in CONSUMERS
+    yield from (replace(each, causes=causes and each.causes) for each in decisions)
+
+
+def agent_entries(trace: Trace, _: object) -> Sequence[Entry]:
+    """Return a trace of an agent as projections read it."""
+    written = dict[int, Json]()
+    twins, turns = _twins(trace), Counter[int]()
+    ended = {each.run: each.data["status"] for each in trace.of("run_end")}
+    found: list[Entry] = []
+    for each in trace:
+        data = cast("dict[str, Json]", to_json(each.data, written))
+        row: dict[str, Json] = {**data, "kind": each.kind, "run": each.run}
+        row["ended"] = str(ended.get(each.run))
+        if each.kind == "event":
+            row["what"], row["shown"] = data["kind"], _shown(each)
+        if each.kind in HOOKS:
+            row["part"] = _PARTS.get(str(data["hook"]), "around_tool")
+        if each.kind == "hook_exit":
+            row["given"] = True
+        if each.call_id is not None:
+            row["call"] = each.call_id
+            row["twin"] = (each.run, each.call_id) in twins
+        found.append({**row, "turn": turns[each.run]})
+        turns[each.run] += each.kind == "model_request"
+    for message in written.values():
+        _leave_out_own_words(message)
+    return found
+
+
+def _leave_out_own_words(message: Json) -> None:
+    """Take an engine's own words out of a message, wherever that stands."""
+    if isinstance(message, dict) and isinstance(message.get("content"), str):
+        message["content"] = without_own_words(str(message["content"]))
+
+
+def _shown(event: Observation) -> str | None:
+    """Return what an event shows, as far as it came; None if it shows no message.
+
+    Calls that are streamed may come in pieces or joined, those of several calls mixed:
+    then which characters they have is all that is the same.
+    """
+    data: Any = event.data
+    parts = data["stream"] if "stream" in data else [data.get("message")]
+    if None in parts:
+        return None
+    end = "):" if data["kind"] == "tool" else ":"
+    shown = without_own_words("".join(str(e).partition(end)[2] for e in parts))
+    text, _, calls = shown.replace(PIECE, "").partition("[")
+    mixed = "stream" in data and calls.count("[")
+    return f"{text}[{''.join(sorted(calls)) if mixed else calls}"
+
+
+def _twins(trace: Trace) -> set[tuple[int, str]]:
+    """Return the ids that stand twice among the calls of a message, with their run."""
+    return {
+        (each.run, id_)
+        for each in trace
+        for message in _messages(each)
+        if len(message.tool_calls) > 1
+        for id_, often in Counter(call.id for call in message.tool_calls).items()
+        if often > 1
+    }
+
+
+def _messages(seen: Observation) -> Iterator[Message]:
+    """Yield what a model answered, or what a hook made of it."""
+    key = "message" if seen.kind == "model_response" else "value"
+    value = seen.data.get(key)
+    several = isinstance(value, (list, tuple))
+    for each in cast("Sequence[object]", value) if several else (value,):
+        if isinstance(each, Message):
+            yield each

@@ -1,0 +1,111 @@
+"""Agents with hooks beside the reference: which clause a difference is put down to."""
+
+from collections.abc import Sequence
+
+from compat.engines.capabilities import CAPABILITIES
+from property_tests.check import Decision
+from property_tests.checks import CHECKS
+from property_tests.oracle import WorldBeside, agent_entries, agents_oracle
+from refengine.profile import SEED_001
+from refengine.testing import Scenario, clock, play
+from refengine.testing.doors import ReferenceEngine
+from refengine.testing.trace import Observation, Trace
+from tests.deciding import handlers, scenario
+
+ALL = frozenset(CAPABILITIES)
+COMPARED = [each for each in CHECKS if each.compares]
+HOOKS = {"before_model": [], "after_model": [], "wrap_model": {}}
+WORLD = scenario({"instruction": "base", **handlers(HOOKS, HOOKS)}, "assistant:done")
+TWICE = scenario(
+    {"tools": [{"name": "t", "result": "T"}], **handlers({"wrap_invokable": {}})},
+    "assistant:[c1:t({})][c1:t({})]",
+    "assistant:done",
+)
+BOTH = scenario(
+    {
+        "middlewares": [{"id": "m", "before_chat_model": [{"op": "record"}]}],
+        **handlers(HOOKS, HOOKS),
+    },
+    "assistant:done",
+)
+
+
+def right(world: Scenario) -> list[Observation]:
+    return list(clock.run(play(world, ReferenceEngine(SEED_001))))
+
+
+def failing(world: Scenario, seen: Sequence[Observation]) -> set[str]:
+    """Return the clauses that a trace breaks in a world."""
+    numbered = [
+        Observation(each.kind, each.run, at, each.data, each.call_id)
+        for at, each in enumerate(seen)
+    ]
+    beside = WorldBeside(agents_oracle(), world, Trace(numbered), SEED_001, ALL)
+    return {e.clause for e in COMPARED if not _held(beside.of(e.clause))}
+
+
+def _held(decisions: Sequence[Decision]) -> bool:
+    return all(each.holds for each in decisions)
+
+
+def of_hook(seen: Sequence[Observation], name: str) -> list[int]:
+    """Return the places in which a hook is entered."""
+    return [
+        at
+        for at, each in enumerate(seen)
+        if each.kind == "hook_enter" and each.data["hook"] == name
+    ]
+
+
+def swapped(seen: list[Observation], name: str) -> None:
+    """Let both extensions enter a hook in the other order, and leave it so."""
+    first, second = of_hook(seen, name)
+    width = second - first
+    seen[first : second + width] = [
+        *seen[second : second + width],
+        *seen[first:second],
+    ]
+
+
+def test_the_reference_beside_itself_keeps_every_clause() -> None:
+    assert failing(WORLD, right(WORLD)) == set()
+    assert failing(TWICE, right(TWICE)) == set()
+
+
+def test_what_is_otherwise_is_put_down_to_the_clause_that_says_so() -> None:
+    seen = right(WORLD)
+    swapped(seen, "before_model")
+
+    assert failing(WORLD, seen) == {"ORD-001"}
+
+
+def test_what_differs_behind_another_difference_is_not_accused() -> None:
+    seen = right(WORLD)
+    swapped(seen, "before_model")
+    swapped(seen, "after_model")
+
+    assert failing(WORLD, seen) == {"ORD-001"}
+
+
+def test_nothing_is_a_consequence_of_a_notice() -> None:
+    seen = [each for each in right(BOTH) if each.kind != "warning"]
+    swapped(seen, "after_model")
+
+    assert failing(BOTH, seen) == {"ORD-003", "ORD-019"}
+
+
+def test_what_follows_from_another_request_is_not_accused() -> None:
+    seen = right(WORLD)
+    at = next(n for n, each in enumerate(seen) if each.kind == "model_request")
+    asked = seen[at]
+    other = {**asked.data, "messages": asked.data["messages"][:1]}
+    seen[at] = Observation(asked.kind, asked.run, asked.seq, other, asked.call_id)
+    swapped(seen, "after_model")
+
+    assert not failing(WORLD, seen) & {"ORD-003"}
+
+
+def test_calls_of_one_id_are_told_apart_from_the_others() -> None:
+    entries = agent_entries(Trace(right(TWICE)), TWICE)
+
+    assert {each["twin"] for each in entries if "call" in each} == {True}
