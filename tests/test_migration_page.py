@@ -20,6 +20,8 @@ from compat.verdicts.sharpness import Sharpness
 from refengine.testing.scenario_files import read_scenario
 
 HOLDS = Migration("same-effects", 12, "d" * 64, holds="identical", ordinary=12)
+SHARP = Sharpness(tried=4, noticed=4)
+ALONE = replace(HOLDS, sharpness=SHARP, sharpness_old=SHARP)
 FOUND = DescribedDivergence(
     "MESSAGE_LOST",
     "error",
@@ -50,8 +52,9 @@ def rows(text: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("verdict", "kind", "answer"),
     [
-        (HOLDS, "good", "HOLDS"),
-        (replace(HOLDS, points=UNPLAYED), "weak", "HOLDS"),
+        (ALONE, "good", "HOLDS"),
+        (HOLDS, "weak", "HOLDS"),
+        (replace(ALONE, points=UNPLAYED), "weak", "HOLDS"),
         (DIVERGES, "bad", "DIVERGES"),
         (FAULT, "none", "CANNOT BE JUDGED"),
         (replace(HOLDS, ordinary=0), "none", "NOTHING COMPARED"),
@@ -86,7 +89,7 @@ def test_old_and_new_stand_in_two_columns_and_only_as_text():
 def test_sharpness_has_a_column_where_some_case_has_any():
     sharp = replace(HOLDS, sharpness=Sharpness(tried=4, noticed=3))
 
-    assert "sharpness" not in page_text([case(HOLDS)])
+    assert ">sharpness<" not in page_text([case(HOLDS)])
     assert '<td class="number">75 %</td>' in page_text([case(HOLDS), case(sharp)])
 
 

@@ -44,6 +44,7 @@ from refengine.testing.subject_worlds.worlds import (
     failures,
     flaky,
     of_classes,
+    rounds,
     worlds,
 )
 
@@ -69,6 +70,8 @@ def fixed_worlds(words: Words) -> Iterator[tuple[str, object]]:
     yield from chain(alike(words), nested(words))
     for each in (*flaky(words), *of_classes(words)):
         yield "failures", each
+    for each in rounds(words):
+        yield "rounds", each
 
 
 @cache

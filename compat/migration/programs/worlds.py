@@ -26,6 +26,9 @@ LIMITS: Final = ("rate_limit", "overloaded", "server_error")
 REFUSALS: Final = ("context_length", "invalid_request", "insufficient_quota")
 TEXTS: Final = 4
 """With so many texts each tool is called."""
+ROUNDS: Final = (3, 6, 12, 27)
+"""So often in a row a model calls a tool: beyond the limits that programs set, and
+those that frameworks have where nothing is said (10, 20 and 25)."""
 Data = dict[str, Any]
 Family = Callable[["ProgramKit"], Data]
 
@@ -238,7 +241,7 @@ def _turns_of(session: Scenario) -> Data:
 
 
 def _fixed(words: Words, tools: Sequence[DeclaredTool]) -> Iterator[tuple[str, Data]]:
-    """Yield each tool called with each set of its arguments, and a plain answer."""
+    """Yield a plain answer, calls with each set of their arguments, and long runs."""
     kit = ProgramKit("fixed", words, tools)
     yield "answers", _world(kit.asks(), kit.says())
     texts = [kit.text() for _ in range(TEXTS)]
@@ -247,6 +250,9 @@ def _fixed(words: Words, tools: Sequence[DeclaredTool]) -> Iterator[tuple[str, D
             call = ToolCall(f"call_{at}", tool.name, json.dumps(given))
             said = write_message(Message("assistant", "", (call,)))
             yield "own tools", _world(kit.asks(), said, kit.says("done"))
+    for many in ROUNDS if tools else ():
+        steps = (kit.calls(1) for _ in range(many))
+        yield "calls in a row", _world(kit.asks(), *steps, kit.says("done"))
 
 
 def _generated(

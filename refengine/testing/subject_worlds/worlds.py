@@ -14,6 +14,7 @@ from itertools import cycle
 from types import MappingProxyType
 from typing import Final
 
+from refengine.messages import ToolCall
 from refengine.testing.notation import encoded
 from refengine.testing.subject_worlds.families import (
     FAMILIES,
@@ -36,6 +37,8 @@ from refengine.testing.subject_worlds.kit import (
 from refengine.testing.subject_worlds.turns import DONE, GO, WordTurn, WordTurns, packed
 from refengine.testing.subject_worlds.words import Words, forms, matching
 
+ROUNDS: Final = 12
+"""A number up to which a model asks for as many rounds of calls, and one more."""
 FLAKY: Final = 6
 """So often in a row a flaky tool fails at most."""
 COUNTED: Final = 4
@@ -115,6 +118,20 @@ def flaky(words: Words) -> Iterator[Data]:
                 kit = Kit(words, f"flaky/{fails}/{kind}")
                 yield _flaky(kit, fails, kind, in_runs=False)
                 yield _flaky(kit, fails, kind, in_runs=True)
+
+
+def rounds(words: Words) -> Iterator[Data]:
+    """Yield worlds in which the model calls a tool once more than a number of a source.
+
+    A limit of steps that is lost, or moved, is told by a longer run alone.
+    """
+    numbers = [number for number in words.numbers if 1 < number <= ROUNDS]
+    name = words.some_names[0]
+    for number in sorted(numbers[:COUNTED]):
+        calls = (ToolCall(f"r{at}", name, "{}") for at in range(number + 1))
+        script = [*(answer("", [each]) for each in calls), DONE]
+        agent: Data = {"tools": [{"name": name, "result": "ok"}]}
+        yield {"agent": agent, "model_script": script, "runs": [{"input": list(GO)}]}
 
 
 def of_classes(words: Words) -> Iterator[Data]:
