@@ -98,7 +98,9 @@ def test_what_follows_from_another_request_is_not_accused() -> None:
     seen = right(WORLD)
     at = next(n for n, each in enumerate(seen) if each.kind == "model_request")
     asked = seen[at]
-    other = {**asked.data, "messages": asked.data["messages"][:1]}
+    messages = asked.data["messages"]
+    assert isinstance(messages, Sequence)
+    other = {**asked.data, "messages": messages[:1]}
     seen[at] = Observation(asked.kind, asked.run, asked.seq, other, asked.call_id)
     swapped(seen, "after_model")
 

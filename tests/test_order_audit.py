@@ -194,7 +194,7 @@ def trials(*apart: str, most: int = 10, meant=()) -> tuple[OrderAudit, list[str]
     moves: list[str] = []
 
     def judged(new: SubjectRef, terms: Terms) -> Checked:
-        (move,) = new.order or ()
+        [move] = [*(new.order or ())]
         moves.append(new.text.removeprefix("agent.py, "))
         both = "".join(sorted(move.name + move.other))
         holds = "same-state" if both in apart else "identical"

@@ -374,7 +374,9 @@ class RunSpec(Spec):
     input: tuple[MessageText, ...] = ()
     continues: bool = False
     options: dict[str, JsonValue] = Field(default_factory=dict)
-    doors: dict[ValueDoor, dict[str, JsonValue]] = Field(default_factory=dict)
+    doors: dict[ValueDoor, dict[str, JsonValue]] = Field(
+        default_factory=dict[ValueDoor, dict[str, JsonValue]]
+    )
     steps: PositiveInt | None = None
     replies: tuple[ReplySpec, ...] = ()
     denies: tuple[str, ...] = ()
