@@ -15,6 +15,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -83,6 +84,7 @@ def said_by(
     return done.stdout
 
 
+LANGUAGE: Final = re.compile(r"go(\d+\.\d+)")
 PROGRAM: Final = "main/main.go"
 """The program, which has all but its own few lines from packages that Go keeps built:
 what a user's package changes is compiled alone."""
@@ -193,10 +195,23 @@ class GoDriver:
             for name, data in self.files().items():
                 (work / name).parent.mkdir(parents=True, exist_ok=True)
                 (work / name).write_bytes(data)
+            if self.subject is not None:
+                self._speak(go, work)
             built = work / "built"
             built.mkdir()
             self._compile(go, work, built / self.package)
             built.replace(folder)
+
+    def _speak(self, go: str, work: Path) -> None:
+        """Have a user's package be in the language of the Go that compiles it.
+
+        Ours is older than what it may say, and has to build with older ones, too.
+        """
+        said = said_by([go, "env", "GOVERSION"], self.name, env=_environment())
+        found = LANGUAGE.match(said)
+        if found is not None:  # one that was built from sources has no number
+            command = [go, "mod", "edit", f"-go={found[1]}"]
+            said_by(command, self.name, cwd=work, env=_environment())
 
     def _compile(self, go: str, work: Path, built: Path) -> None:
         tags = ["-tags", self.tags + (",subject" if self.subject else "")]
