@@ -59,7 +59,33 @@ def test_texts_of_a_source_in_go_are_its_words_and_imports_comments_and_tags_non
         "no\n": 2,
         "fetch": 0,
         "read": 0,
+        "name": 2,
     }
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("var given struct{ Path string }", {"path"}),
+        (
+            "type a struct {\n\tFirst, Second int\n\tthird string\n}",
+            {"first", "second"},
+        ),
+        (
+            'type a struct {\n\tPath string `json:"file_path,omitempty"`\n}',
+            {"file_path"},
+        ),
+        ('type a struct {\n\tNo string `json:"-"`\n}', {"no"}),
+        ("type a struct {\n\tIn struct{ Deep []int }\n\tArgs map[string]any\n}", None),
+        ("x := struct{A *int; B pkg.T}{}", {"a", "b"}),
+        ("func (a A) Path() string {\n\tReturn x\n}", set()),
+        ("type a struct {\n\tOpen int", {"open"}),
+    ],
+)
+def test_names_of_fields_are_keys_of_arguments(source: str, names) -> None:
+    expected = {"in", "deep", "args"} if names is None else names
+
+    assert set(go_words(source).texts) == expected
 
 
 def test_numbers_count_most_where_something_is_compared_with_them() -> None:

@@ -220,14 +220,44 @@ GO_STATE: Final = re.compile(
     r"\b[Ss]tate(?:\(\))?\.(?:Get|Set)\(\s*(?:\"([^\"\\]+)\"|(\w+))"
 )
 GO_NAMED: Final = re.compile(r"\b(\w+)\s*(?:string\s*)?:?=\s*\"([^\"\\]+)\"")
+GO_STRUCT: Final = re.compile(r"\bstruct\s*\{")
+GO_FIELD: Final = re.compile(
+    r"(?:^|;)\s*([A-Z]\w*(?:\s*,\s*[A-Z]\w*)*)\s+[\w\[\]*.]+[ \t]*"
+    r'(?:`[^`]*?json:"(\w[\w-]*)[^`]*`)?',
+    re.MULTILINE,
+)
+"""A field of a struct: its names, and what a tag calls it in JSON."""
+FIELD: Final = 2
+"""The rank of a field's name: as of a text that is only shown."""
 GO_AGENT: Final = re.compile(r"agent\.Config\{[^{}]*?\bName:\s*\"([^\"\\]+)\"")
 COUNTED: Final = re.compile(r"\.\((?:u?int|float)\d*\)|case (?:u?int|float)\d*\b")
 """How a source takes what a state holds for a number."""
 
 
 def go_words(source: str) -> SourceWords:
-    """Return the words of a source in Go."""
-    return words_of([*_without_go_imports(_go_tokens(source))], GO)
+    """Return the words of a source in Go; names of fields are keys of arguments."""
+    found = words_of([*_without_go_imports(_go_tokens(source))], GO)
+    for name in _go_fields(source):
+        found.texts.setdefault(name, FIELD)
+    return found
+
+
+def _go_fields(source: str) -> Iterator[str]:
+    """Yield what JSON calls the exported fields of the structs in a source."""
+    for opened in GO_STRUCT.finditer(source):
+        for names, tagged in GO_FIELD.findall(_go_block(source, opened.end())):
+            said = [tagged] if tagged else re.split(r"\s*,\s*", names)
+            yield from (each[:1].lower() + each[1:] for each in said)
+
+
+def _go_block(source: str, start: int) -> str:
+    """Return what stands in brackets that are open at a place, up to their end."""
+    depth = 1
+    for found in re.finditer("[{}]", source[start:]):
+        depth += 1 if found[0] == "{" else -1
+        if not depth:
+            return source[start : start + found.start()]
+    return source[start:]
 
 
 def is_adk_go(source: str) -> bool:
