@@ -20,9 +20,18 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*has been deprecated")
 
 
 def told(folder: Path, old: str, new: str, family: str) -> list[str]:
-    """Return where two texts of files differ in the worlds of a family."""
-    paths = [folder / "old.py", folder / "new.py"]
+    """Return where two texts of files differ in the worlds of a family.
+
+    Each time in folders of their own: of a file that is as long as another was in the
+    same second, Python takes the other's bytecode, and what stands beside a side's file
+    in one process is its own.
+    """
+    number = sum(1 for _ in folder.iterdir())
+    paths = [
+        folder / f"{number + at}/{name}.py" for at, name in enumerate(("old", "new"))
+    ]
     for path, text in zip(paths, (old, new), strict=True):
+        path.parent.mkdir()
         path.write_text(text, "utf-8")
     corpus = corpus_of([parse_ref(str(each)) for each in paths], CheckOptions())
     sides = [subject_of(each) for each in paths]
@@ -38,7 +47,7 @@ def told(folder: Path, old: str, new: str, family: str) -> list[str]:
 
 def subject_of(path: Path) -> Callable[[World], object]:
     """Return the subject of a file, whose module is known as a real one is."""
-    name = f"{path.parent.name}_{path.stem}"
+    name = f"{path.parent.parent.name}_{path.parent.name}_{path.stem}"
     spec = spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None

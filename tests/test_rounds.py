@@ -44,7 +44,7 @@ def test_limit_that_is_lost_is_found(tmp_path: Path, limit: str, holds: bool) ->
     refs = [parse_ref(f"{tmp_path}/{name}.py") for name in ("old", "new")]
     how = CheckOptions(examples=1)
     corpus = corpus_of(refs, how)
-    kept = tuple(each for each in corpus.worlds if each.family == "rounds")
+    kept = tuple(each for each in corpus.worlds if each.family == "long runs")
     corpus = replace(corpus, worlds=kept)
     sides = {"new": (refs[1], Terms())}
 

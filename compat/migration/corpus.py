@@ -71,7 +71,7 @@ def fixed_worlds(words: Words) -> Iterator[tuple[str, object]]:
     for each in (*flaky(words), *of_classes(words)):
         yield "failures", each
     for each in rounds(words):
-        yield "rounds", each
+        yield "long runs", each
 
 
 @cache
