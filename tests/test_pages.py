@@ -8,6 +8,7 @@ they print; ``UNSHOWN`` says who runs them.
 writes these pages anew with what they print now.
 """
 
+import os
 import re
 import sys
 import tempfile
@@ -113,6 +114,7 @@ def test_the_door_of_the_tutorial_has_about_two_dozen_lines() -> None:
 
 
 if __name__ == "__main__":
+    os.environ["REFENGINE_CHANGES"] = "off"  # as conftest.py has it
     for each in sys.argv[1:] or PAGES:
         with tempfile.TemporaryDirectory() as top:
             made = played((ROOT / each).read_text("utf-8"), Path(top))
