@@ -26,6 +26,7 @@ from compat.verdicts.conformance import (
     SeenLine,
     SmokeResult,
 )
+from compat.wire.scrubbing.scrubber import output_scrubber
 from tests.conform_sample import (
     AROUND,
     clause,
@@ -578,7 +579,7 @@ def test_no_report_tells_a_secret(name, shown, tmp_path, monkeypatch) -> None:
     crash = CRASH.model_copy(update={"text": f"ValueError: {shown}"})
     found: list[AnyEvent] = []
     out = io.StringIO()
-    told = JudgementStream(out).telling(found.append)
+    told = JudgementStream(out).telling(found.append, output_scrubber().text)
     for each in events(failed, smokes=[smoke], faults=[crash]):
         told(each)
     kinds = {"xml": "junit", "md": "markdown", "html": "html", "json": "json"}

@@ -267,7 +267,7 @@ def _unknown_option(error: click.NoSuchOption) -> str:
 
 def refuse(name: str, message: object, code: int = USAGE) -> NoReturn:
     """Report a user's mistake, or what else is in the way, in its words, and leave."""
-    from compat.report.conform_text import visible
+    from compat.report.plain_text import visible
     from compat.wire.scrubbing.scrubber import output_scrubber
 
     said = output_scrubber().text(f"refengine {name}: {message}\n")

@@ -27,7 +27,6 @@ from compat.verdicts.conformance import (
     Progress,
     StreamHeader,
 )
-from compat.wire.scrubbing.scrubber import Scrubber, output_scrubber
 
 _EVENTS: Final[TypeAdapter[AnyEvent]] = TypeAdapter(AnyEvent)
 
@@ -42,13 +41,17 @@ class JudgementStream:
         self._out = out
         self._digest = hashlib.sha256()
 
-    def telling(self, emit: Callable[[AnyEvent], None]) -> Callable[[AnyEvent], None]:
-        """Return what tells an event here and to another, both without secrets."""
-        scrubber = output_scrubber()
+    def telling(
+        self, emit: Callable[[AnyEvent], None], shown: Callable[[str], str]
+    ) -> Callable[[AnyEvent], None]:
+        """Return what tells an event here and to another, both without secrets.
+
+        ``shown`` takes out of a text what is not to be told.
+        """
 
         def told(event: AnyEvent) -> None:
             if not isinstance(event, Progress):
-                event = scrubbed(event, scrubber)
+                event = scrubbed(event, shown)
             self.take(event)
             emit(event)
 
@@ -80,26 +83,26 @@ def line(event: AnyEvent) -> str:
     return f"{text}\n"
 
 
-def scrubbed(event: AnyEvent, scrubber: Scrubber) -> AnyEvent:
+def scrubbed(event: AnyEvent, shown: Callable[[str], str]) -> AnyEvent:
     """Return an event without secrets, as every reader of a judgement is told it.
 
     Field names count for nothing here: a world has to stay the one that was played.
     """
     data = event.model_dump()
     text = json.dumps(finite(data))
-    if scrubber.text(text) == text:
+    if shown(text) == text:
         return event
-    return _EVENTS.validate_python(_clean(data, scrubber))
+    return _EVENTS.validate_python(_clean(data, shown))
 
 
-def _clean(value: Any, scrubber: Scrubber) -> Any:  # noqa: ANN401  # as above
+def _clean(value: Any, shown: Callable[[str], str]) -> Any:  # noqa: ANN401  # as above
     if isinstance(value, str):
-        return scrubber.text(value)
+        return shown(value)
     if isinstance(value, dict):
         found = cast("Mapping[str, Any]", value)
-        return {key: _clean(each, scrubber) for key, each in found.items()}
+        return {key: _clean(each, shown) for key, each in found.items()}
     if isinstance(value, list | tuple):
-        return [_clean(each, scrubber) for each in cast("Sequence[Any]", value)]
+        return [_clean(each, shown) for each in cast("Sequence[Any]", value)]
     return value
 
 

@@ -13,33 +13,18 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from compat.report.plain_text import plain
 from compat.verdicts.conformance import AnyEvent, Breakdown, ClauseResult, SmokeResult
 from refengine.testing.trace import MISSING
 
 LONGEST: Final = 160
 """So many characters of one value are shown; the JSON report has all of them."""
 
-# C0 and C1, line and paragraph separators, what turns the direction of writing, and the
-# two that XML does not take.
-_UNSEEN: Final = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
-)
 # All that could begin a link, a picture, a table cell, a mention or a reference.
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#!|~@$]|:(?=/)|(?<=www)\.)")
 _OF_ONE: Final = {"are": "is", "were": "was", "have": "has", "pass": "passes"}
 _UNIX: Final = re.compile(r"(?<![\w.~/])/(?:[^\s/:'\"<>|]+/)+")
 _WINDOWS: Final = re.compile(r"\b[A-Za-z]:\\(?:[^\s\\:'\"<>|]+\\)+")
-
-
-def plain(text: str) -> str:
-    """Return a text in one line, with what no one could see or write spelled out."""
-    written = text.encode("utf-8", "backslashreplace").decode()
-    return _UNSEEN.sub(lambda found: _escape(found.group()), written)
-
-
-def visible(text: str) -> str:
-    """Return a text of any lines as a terminal may be given it: none moves a cursor."""
-    return re.sub(r"[^\n\t]+", lambda line: plain(line[0]), text)
 
 
 def brief(text: str, longest: int = LONGEST) -> str:
@@ -101,9 +86,3 @@ def counted(number: int, what: str) -> str:
 def does(number: int, verb: str) -> str:
     """Return the verb of so many, given in the plural, as ``show`` or ``are``."""
     return _OF_ONE.get(verb, f"{verb}s") if number == 1 else verb
-
-
-def _escape(character: str) -> str:
-    number = ord(character)
-    short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character)
-    return short or (f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}")

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from compat.report.conform_text import visible
+from compat.report.plain_text import visible
 
 
 class SteadyConsole(Console):

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from compat.verdicts.relations import RELATIONS
 from compat.verdicts.sharpness import Sharpness
 from refengine.testing.scenario import Scenario
+from refengine.testing.subject_worlds.named_values import MovedValue
 
 if TYPE_CHECKING:
     from refengine.messages import Json
-    from refengine.testing.subject_worlds.named_values import MovedValue
 else:
     # pydantic reads these types where a verdict comes from another process, and cannot
     # follow one that is made of itself.

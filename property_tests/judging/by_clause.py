@@ -29,6 +29,7 @@ from compat.verdicts.conformance import (
     Verdict,
 )
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, STALE, exit_code
+from compat.wire.scrubbing.scrubber import output_scrubber
 from property_tests.judging.inputs import ClauseRequest, Emit, clause_infos
 from property_tests.registry import Clause, Contract
 
@@ -132,7 +133,7 @@ class ClauseJudgement:
     def tell(self, emit: Emit, out: TextIO | None = None) -> Footer:
         """Judge, telling every event from header to footer; return the footer."""
         stream = JudgementStream(out)
-        told = stream.telling(emit)
+        told = stream.telling(emit, output_scrubber().text)
         told(self._header())
         for info in clause_infos(self._kind.contract):
             told(info)

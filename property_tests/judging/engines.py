@@ -13,6 +13,7 @@ from compat.models.importing import import_files
 from compat.report.conform_stream import JudgementStream
 from compat.verdicts.conformance import Footer, StreamHeader
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, STALE, exit_code
+from compat.wire.scrubbing.scrubber import output_scrubber
 from property_tests.corpus import SuiteCorpus
 from property_tests.judging.engine import EngineJudge, EngineJudged, same_names
 from property_tests.judging.inputs import (
@@ -61,7 +62,7 @@ class EnginesJudgement:
         With ``out`` they are written there as well.
         """
         stream = JudgementStream(out)
-        told = stream.telling(emit)
+        told = stream.telling(emit, output_scrubber().text)
         told(self._header())
         for info in clause_infos():
             told(info)
