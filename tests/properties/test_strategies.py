@@ -153,7 +153,7 @@ NOT_GENERATED = {
     "denies",  # a person is asked by graphs of other frameworks
     "way",  # in which those are run
     "by_call",  # what a recording brings
-    *("steps", "replies", "context"),  # what callers of such graphs and people bring
+    *("steps", "replies", "doors"),  # what callers of such graphs and people bring
     *("description", "parameters"),  # what a user's file of tools brings
     "output_key",  # what the caller keeps is not part of a world's shape
     "record_interrupts",
