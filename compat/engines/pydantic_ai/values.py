@@ -74,7 +74,9 @@ def tool_of(tool: Tool, *, sequential: bool) -> TheirTool[Deps]:
             raise
 
     about = info.name, info.description, schema
-    return TheirTool.from_schema(run, *about, takes_ctx=True, sequential=sequential)
+    found = TheirTool.from_schema(run, *about, takes_ctx=True, sequential=sequential)
+    found.name = info.name  # which is the function's, where it is empty
+    return found
 
 
 class ConfiguredModel(AnsweringModel):
