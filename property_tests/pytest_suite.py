@@ -22,7 +22,8 @@ import pytest
 from compat.models.errors import GivenFileError, MissingSessionsError, UnusedFileError
 from compat.models.importing import import_files
 from compat.report.conform_failure import failure_texts
-from compat.report.conform_text import counted, does, plain
+from compat.report.conform_text import counted, does
+from compat.report.plain_text import plain
 from compat.verdicts.conformance import AnyEvent, Breakdown, ClauseResult, EngineInfo
 from property_tests.defaults import EXAMPLES, SEED
 from property_tests.drawn_worlds import ship

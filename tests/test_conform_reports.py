@@ -17,7 +17,8 @@ from compat.report.conform_for_ci import SHOWN, junit_text, markdown_text
 from compat.report.conform_gathered import gather
 from compat.report.conform_stream import JudgementStream, schema_text
 from compat.report.conform_terminal import DETAILED, Terminal
-from compat.report.conform_text import brief, plain, value_text, without_paths
+from compat.report.conform_text import brief, value_text, without_paths
+from compat.report.plain_text import plain
 from compat.verdicts.conformance import (
     AnyEvent,
     Breakdown,

@@ -187,7 +187,7 @@ def _request(
 def _finish(name: str, judged: JudgedOnce, made: Baseline, path: Path) -> int:
     from rich.console import Console
 
-    from compat.report.conform_text import plain
+    from compat.report.plain_text import plain
 
     if made.added or made.dropped:
         path.write_bytes(made.text.encode("utf-8"))

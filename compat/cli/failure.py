@@ -77,7 +77,7 @@ def list_(folder: Path) -> int:
 def _line(path: Path, failure: FailureFile) -> Text:
     from rich.text import Text
 
-    from compat.report.conform_text import plain
+    from compat.report.plain_text import plain
 
     line = Text(f"{path}  {failure.clause}", "bold")
     who = f"{plain(failure.engine)} ({plain(failure.profile)})"
@@ -167,7 +167,8 @@ def lines(failure: FailureFile, found: ReplayedWorld) -> Iterator[Text]:
     from rich.text import Text
 
     from compat.report.conform_failure import failure_texts
-    from compat.report.conform_text import counted, plain
+    from compat.report.conform_text import counted
+    from compat.report.plain_text import plain
 
     who = f"{failure.clause} on {plain(failure.engine)} ({plain(failure.profile)})"
     if found.broken:

@@ -10,7 +10,8 @@ from typing import Final, cast
 from pydantic import JsonValue
 
 from compat.report.conform_stream import finite
-from compat.report.conform_text import LONGEST, brief, counted, plain, value_text
+from compat.report.conform_text import LONGEST, brief, counted, value_text
+from compat.report.plain_text import plain
 from compat.report.story import story
 from compat.verdicts.conformance import ClauseFailure, FirstDivergence, SeenLine
 from refengine.testing.scenario_files import ScenarioError, read_scenario

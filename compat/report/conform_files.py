@@ -16,7 +16,8 @@ from typing import Any, Final, TypeAlias
 from compat.report.conform_for_ci import junit_text, markdown_text
 from compat.report.conform_gathered import EngineReport, JudgementReport, gather
 from compat.report.conform_stream import finite
-from compat.report.conform_text import counted, plain
+from compat.report.conform_text import counted
+from compat.report.plain_text import plain
 from compat.verdicts.conformance import VERDICTS, AnyEvent, Event
 from compat.verdicts.exit_codes import FAULT, NOTHING_RAN
 

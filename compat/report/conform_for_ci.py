@@ -32,8 +32,9 @@ from compat.report.conform_gathered import (
     totals,
     worlds_text,
 )
-from compat.report.conform_text import brief, counted, escaped, plain, plain_lines
+from compat.report.conform_text import brief, counted, escaped, plain_lines
 from compat.report.pages import filled
+from compat.report.plain_text import plain
 from compat.verdicts.conformance import THIN, ClauseInfo, ClauseResult, StreamHeader
 
 LONGEST: Final = 1000

@@ -13,7 +13,8 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from compat.report.conform_text import cleaned, counted, does, plain
+from compat.report.conform_text import cleaned, counted, does
+from compat.report.plain_text import plain
 from compat.verdicts.conformance import (
     THIN,
     VERDICTS,

@@ -29,8 +29,9 @@ from compat.report.conform_gathered import (
     summary_text,
     worlds_text,
 )
-from compat.report.conform_text import brief, counted, plain, plain_lines, without_paths
+from compat.report.conform_text import brief, counted, plain_lines, without_paths
 from compat.report.pages import page
+from compat.report.plain_text import plain
 from compat.verdicts.conformance import (
     ClauseInfo,
     ClauseResult,

@@ -29,7 +29,8 @@ from compat.report.conform_gathered import (
     summary_text,
     worlds_text,
 )
-from compat.report.conform_text import brief, cleaned, counted, plain, plain_lines
+from compat.report.conform_text import brief, cleaned, counted, plain_lines
+from compat.report.plain_text import plain
 from compat.verdicts.conformance import (
     AnyEvent,
     ClauseInfo,

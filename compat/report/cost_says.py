@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from compat.report.conform_text import counted, does, plain, without_paths
+from compat.report.conform_text import counted, does, without_paths
 from compat.report.cost_tables import (
     base_runs,
     by_price,
@@ -25,6 +25,7 @@ from compat.report.cost_text import (
     ratio_text,
     seconds_estimate,
 )
+from compat.report.plain_text import plain
 from compat.verdicts.cost import Blocked, Cost, Costs, Floor, PeerCost
 
 METHOD: Final = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from compat.report.conform_text import brief, counted, plain
+from compat.report.conform_text import brief, counted
 from compat.report.cost_text import (
     NOTHING,
     SAME,
@@ -29,6 +29,7 @@ from compat.report.cost_text import (
     seconds_text,
     words,
 )
+from compat.report.plain_text import plain
 from compat.verdicts.cost import (
     SHAPES,
     Bar,

@@ -12,7 +12,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from compat.report.conform_text import brief, plain, without_paths
+from compat.report.conform_text import brief, without_paths
 from compat.report.cost_says import gathered
 from compat.report.cost_text import (
     CostCell,
@@ -24,6 +24,7 @@ from compat.report.cost_text import (
     ratio_estimate,
     ratio_text,
 )
+from compat.report.plain_text import plain
 from compat.verdicts.cost import ComparedRow, Costs
 
 WIDTH: Final = 100

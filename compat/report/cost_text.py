@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from compat.report.conform_text import brief, plain
+from compat.report.conform_text import brief
+from compat.report.plain_text import plain
 from compat.verdicts.cost import Blocked, Compared, CostFailure, Costs, Estimate
 
 NOTHING: Final = "–"  # noqa: RUF001  # a hyphen would be a minus without number

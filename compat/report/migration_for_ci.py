@@ -15,10 +15,11 @@ from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from compat.report.conform_for_ci import safe
-from compat.report.conform_text import brief, counted, plain
+from compat.report.conform_text import brief, counted
 from compat.report.counterexample import code
 from compat.report.divergence_sentence import sentence
 from compat.report.migration import is_weak_case, lines, names_in, unnoticed_things
+from compat.report.plain_text import plain
 from compat.report.values import rows_beside
 from compat.verdicts.migration import JudgedCase, Migration
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from compat.report.conform_text import counted, plain
+from compat.report.conform_text import counted
 from compat.report.counterexample import code
 from compat.report.migration import (
     is_beside,
@@ -22,6 +22,7 @@ from compat.report.migration import (
 )
 from compat.report.migration_for_ci import headline, name_of
 from compat.report.pages import page
+from compat.report.plain_text import plain
 from compat.report.values import Beside, both, paired, rows_beside
 from compat.verdicts.migration import SIDES, JudgedCase, Migration
 

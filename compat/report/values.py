@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final, TypeAlias
 
-from compat.report import conform_text
+from compat.report import plain_text
 from compat.report.story import LONGEST, message_line
 from refengine.testing.json_values import is_message
 from refengine.testing.trace import MISSING
@@ -34,7 +34,7 @@ _HEAD: Final = re.compile(r"\w+(?: '[^']*')?(?: \([^()]*\))?: ")
 
 def one_line(text: str) -> str:
     """Return a text in one line, each line break in it a sign."""
-    return conform_text.plain(_BREAKS.sub(BREAK, text))
+    return plain_text.plain(_BREAKS.sub(BREAK, text))
 
 
 def brief(text: str, longest: int = LONGEST) -> str:
