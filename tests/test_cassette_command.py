@@ -127,7 +127,9 @@ def test_without_the_extra_its_name_is_told(scenario) -> None:
     )
 
     assert done.returncode == 2
-    assert "uvicorn is not installed: pip install 'httpx2>=" in done.stderr
+    assert "uvicorn is not installed: pip install 'backports-zstd>=" in done.stderr
+    assert " 'httpx2>=" in done.stderr
+    assert " 'uvicorn>=" in done.stderr
 
 
 @pytest.fixture
