@@ -56,6 +56,24 @@ def test_code_that_is_no_subject_is_told_how_to_become_one(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
+    ("line", "package"),
+    [
+        ("import pydantic_ai.models", "pydantic-ai"),
+        ("from google.adk.agents import LlmAgent", "google-adk"),
+        ("from google import adk", "google-adk"),
+        ("from google import genai", ""),
+        ("from .langchain import agent", ""),
+    ],
+)
+def test_framework_is_that_of_any_way_to_import_it(
+    tmp_path: Path, line: str, package: str
+):
+    text = told(tmp_path, {"agent.py": f"{line}\n{SUBJECT}"})
+
+    assert f"  agent.py  {package}".rstrip() in text.splitlines()
+
+
+@pytest.mark.parametrize(
     "files",
     [
         {},

@@ -10,12 +10,17 @@ from __future__ import annotations
 
 import ast
 import os
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final
+
+from refengine.testing.subject_worlds.source import (
+    PythonSource,
+    modules_of,
+    python_source,
+)
 
 MOST: Final = 500
 """So many files are read."""
@@ -70,13 +75,13 @@ class FoundHere:
         subjects: list[FoundFile] = []
         agents: list[FoundFile] = []
         for path in islice(_sources(folder), MOST):
-            tree = _tree(path)
-            if tree is None:
+            source = _source(path)
+            if source is None or source.tree is None:
                 continue
-            found = FoundFile(path.relative_to(folder), _framework(tree))
-            if _has_subject(tree):
+            found = FoundFile(path.relative_to(folder), _framework(source))
+            if _has_subject(source.tree):
                 subjects.append(found)
-            elif found.framework and _makes(tree):
+            elif found.framework and _makes(source):
                 agents.append(found)
         return cls(tuple(subjects), tuple(agents))
 
@@ -107,14 +112,12 @@ def _sources(folder: Path) -> Iterator[Path]:
         yield from (Path(root, x) for x in sorted(files) if x.endswith(".py"))
 
 
-def _tree(path: Path) -> ast.Module | None:
+def _source(path: Path) -> PythonSource | None:
     try:
         if not path.is_file() or path.stat().st_size > LARGEST:
             return None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about escapes, which are not ours
-            return ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return python_source(path.read_bytes())
+    except OSError:
         return None
 
 
@@ -123,22 +126,13 @@ def _has_subject(tree: ast.Module) -> bool:
     return any(x.name == "subject" and len(x.args.args) == 1 for x in functions)
 
 
-def _framework(tree: ast.Module) -> str:
-    named = [*_imported(tree)]
+def _framework(source: PythonSource) -> str:
+    named = [*modules_of(source.imported)]
     for module, package in FRAMEWORKS:
         if any(f"{each}.".startswith(f"{module}.") for each in named):
             return package
     return ""
 
 
-def _imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
-        elif isinstance(node, ast.Import):
-            yield from (each.name for each in node.names)
-
-
-def _makes(tree: ast.Module) -> bool:
-    aliases = (each for each in ast.walk(tree) if isinstance(each, ast.alias))
-    return any(each.name in MAKES for each in aliases)
+def _makes(source: PythonSource) -> bool:
+    return any(each.name in MAKES for node in source.imported for each in node.names)

@@ -9,7 +9,6 @@ both are moved together (``compat.process``; verdicts, Migration: time-outs).
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import warnings
@@ -55,7 +54,7 @@ from compat.process import (
 from compat.warm import WARM
 from refengine.testing.child import CallError
 from refengine.testing.scenario import Scenario
-from refengine.testing.subject_worlds.source import python_source
+from refengine.testing.subject_worlds.source import modules_of, python_source
 from refengine.testing.trace import Trace
 
 # What a side takes, returns and raises is found with it.
@@ -487,13 +486,7 @@ def _imported(location: SubjectLocation) -> Sequence[str]:
     except OSError:
         return ()
     tree = python_source(text).tree
-    names: list[str] = []
-    for node in () if tree is None else tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.append(node.module)
-        elif isinstance(node, ast.Import):
-            names += (each.name for each in node.names)
-    return names
+    return [*modules_of(() if tree is None else tree.body)]
 
 
 def environment(

@@ -9,10 +9,9 @@ with langchain==1.4.*``, or ``agent.py, plain``.
 
 from __future__ import annotations
 
-import ast
 import os
 import platform
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from compat.environments.cache import SideEnvironment, kept
 from compat.environments.naming import packages_of
 from compat.environments.pythons import packages_in, packages_with
 from compat.migration.refs import PYTHON, RefError, SubjectRef
-from refengine.testing.subject_worlds.source import python_source
+from refengine.testing.subject_worlds.source import modules_of, python_source
 
 PLAIN: Final = "plain"
 ABSENT: Final = ""
@@ -98,22 +97,12 @@ def brought_by(ref: SubjectRef) -> Mapping[str, str]:
     """Return the versions of the packages that a side's setup imports, by name."""
     if ref.setup is None:
         return {}
-    names = {each.replace(".", "/") for each in _imports(ref.setup)}
+    imports = python_source(ref.setup.read_bytes()).imported
+    names = {each.replace(".", "/") for each in modules_of(imports)}
     files = {f"{name}{end}" for name in names for end in (".py", "/__init__.py")}
     sites = None if ref.environment is None else ref.environment.sites
     found = sorted(packages_with(sites), key=lambda each: each[0])
     return {name: at for name, at, has in found if not files.isdisjoint(has)}
-
-
-def _imports(file: Path) -> Iterator[str]:
-    """Yield the modules that a file imports, at any place."""
-    tree = python_source(file.read_bytes()).tree
-    for node in () if tree is None else ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
-            yield from (f"{node.module}.{each.name}" for each in node.names)
-        elif isinstance(node, ast.Import):
-            yield from (each.name for each in node.names)
 
 
 def _installed(environment: SideEnvironment | None) -> Mapping[str, str]:

@@ -113,6 +113,16 @@ def python_sources(texts: Iterable[str]) -> list[PythonSource]:
     return [each for each in map(python_source, texts) if each.tree is not None]
 
 
+def modules_of(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield what the imports among these name: modules, and what may be one in them."""
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+
+
 class Lookup(NamedTuple):
     """Where something is looked for by a key: in what, and what it is without it."""
 
