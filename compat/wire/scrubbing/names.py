@@ -64,7 +64,6 @@ _GLUED: Final = (
     "authkey",
     "connectionstring",
     "credential",
-    "credentials",
     "encryptionkey",
     "masterkey",
     "mnemonic",
@@ -80,9 +79,10 @@ _GLUED: Final = (
     "subscriptionkey",
     "webhookurl",
 )
-"""Ends that mean a secret also where no letter shows that a word begins."""
-_SINGLE: Final = tuple(each.removesuffix("s") for each in _GLUED)
-"""The same without the letter of a plural, which a name may have."""
+"""Ends that mean a secret also where no letter shows that a word begins.
+
+Of all of them an ``s`` more means several.
+"""
 _LAST: Final = frozenset(("pass", "passwd", "pat", "pw", "pwd", "secret", "token"))
 """Last words that mean a secret, since a word is begun there."""
 _BEHIND: Final = frozenset(
@@ -147,9 +147,9 @@ def names_a_secret(name: str) -> bool:
     words = [each.lower() for each in _WORD.findall(name)]
     while words and (words[-1].isdigit() or words[-1] in _BEHIND):
         words.pop()
-    if "".join(words).removesuffix("s").endswith(_SINGLE):
+    if "".join(words).removesuffix("s").endswith(_GLUED):
         return True
-    if words[-1:] in (["passwords"], ["secrets"]):
+    if words[-1:] == ["secrets"]:
         return True
     if not words or words[-1] not in _LAST:
         return False
