@@ -14,8 +14,8 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TextIO, cast
+from collections.abc import Callable
+from typing import Any, Final, TextIO
 
 from pydantic import TypeAdapter
 
@@ -27,6 +27,7 @@ from compat.verdicts.conformance import (
     Progress,
     StreamHeader,
 )
+from refengine.testing.json_values import is_list, is_mapping
 
 _EVENTS: Final[TypeAdapter[AnyEvent]] = TypeAdapter(AnyEvent)
 
@@ -92,30 +93,27 @@ def scrubbed(event: AnyEvent, shown: Callable[[str], str]) -> AnyEvent:
     text = json.dumps(finite(data))
     if shown(text) == text:
         return event
-    return _EVENTS.validate_python(_clean(data, shown))
-
-
-def _clean(value: Any, shown: Callable[[str], str]) -> Any:  # noqa: ANN401  # as above
-    if isinstance(value, str):
-        return shown(value)
-    if isinstance(value, dict):
-        found = cast("Mapping[str, Any]", value)
-        return {key: _clean(each, shown) for key, each in found.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(each, shown) for each in cast("Sequence[Any]", value)]
-    return value
+    told = _mapped(data, lambda leaf: shown(leaf) if isinstance(leaf, str) else leaf)
+    return _EVENTS.validate_python(told)
 
 
 def finite(value: Any) -> Any:  # noqa: ANN401  # anything an event holds
     """Return a value in which numbers that JSON does not have are texts."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, dict):
-        found = cast("Mapping[str, Any]", value)
-        return {key: finite(each) for key, each in found.items()}
-    if isinstance(value, list | tuple):
-        return [finite(each) for each in cast("Sequence[Any]", value)]
-    return value
+    return _mapped(value, _finite)
+
+
+def _finite(leaf: object) -> object:
+    is_json = not isinstance(leaf, float) or math.isfinite(leaf)
+    return leaf if is_json else str(leaf)
+
+
+def _mapped(value: object, each: Callable[[object], object]) -> Any:  # noqa: ANN401
+    """Return a value with what ``each`` makes of all in it but objects and lists."""
+    if is_mapping(value):
+        return {key: _mapped(inner, each) for key, inner in value.items()}
+    if is_list(value):
+        return [_mapped(inner, each) for inner in value]
+    return each(value)
 
 
 def schema_text() -> str:
