@@ -21,7 +21,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -137,14 +137,14 @@ def _hash(*parts: str) -> str:
 
 
 def decisive(
-    sources: Mapping[str, str], file: str, line: int, reached: Iterable[str]
+    trees: Mapping[str, ast.Module], file: str, line: int, reached: Iterable[str]
 ) -> str:
     """Return the text of what decides on a change of a line, beside its worlds.
 
     That is the definition that holds the line, all that is ``reached`` from it, and
     what is no definition anywhere. Where no definition holds the line, it is all code.
     """
-    tops = [(name, node) for name, text in sources.items() for node in _tops(text)]
+    tops = [(name, node) for name, tree in trees.items() for node in tree.body]
     held = next(
         (node for name, node in tops if name == file and _holds(node, line)), None
     )
@@ -156,10 +156,6 @@ def decisive(
         if everything or node is held or not apart:
             parts += [name, ast.unparse(node)]
     return "\n".join(parts)
-
-
-def _tops(source: str) -> Sequence[ast.stmt]:
-    return ast.parse(source).body
 
 
 def _holds(node: ast.stmt, line: int) -> bool:

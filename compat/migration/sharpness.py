@@ -375,11 +375,10 @@ class SharpnessMeter:
         place = found.file, found.change.line
         if place not in self._decisive:
             side = self._sides.files
-            parsed = trees_of(side.files)
+            trees = trees_of(side.files)
             tops = (replace(side, name=top, entry="") for top in found.change.owners)
-            names = [each for top in tops for each in reached(parsed, top)]
-            known = {name: decoded(side.files[name]) for name in parsed}
-            self._decisive[place] = decisive(known, *place, names)
+            names = [each for top in tops for each in reached(trees, top)]
+            self._decisive[place] = decisive(trees, *place, names)
         return self._decisive[place]
 
     def _played_anew(self, change: PlayedChange, order: Sequence[int]) -> bool:
