@@ -353,27 +353,42 @@ def _short(value: object) -> str:
 
 
 def _cassette(path: Path, data: bytes) -> ImportedFile:
-    try:
-        exchanges = parsed(data, path.name).exchanges
-        steps, other = cassette_steps(exchanges, path.name)
-    except (WireError, TrafficError) as error:
-        raise wrong_file(path, "", str(error)) from error
-    if not steps:
-        spoken = ", ".join(f"{api} ({count})" for api, count in other.items())
-        read = ", ".join(READ)
-        raise wrong_file(path, "", f"its exchanges are of {spoken}; {read} are read")
+    read = read_cassette(path, data)
     found = tuple(
         ImportedWorld(
             lifted(each.scenario),
             f"exchange {', '.join(map(str, each.exchanges))}",
             "cassette",
         )
-        for each in sessions(steps)
+        for each in sessions(read.steps)
     )
-    return ImportedFile(path.name, found, other)
+    return ImportedFile(path.name, found, read.other)
 
 
-def cassette_steps(
+@dataclass(frozen=True, slots=True)
+class CassetteSteps:
+    """The exchanges of a cassette, those of models as steps, and counts of others."""
+
+    exchanges: Sequence[Exchange]
+    steps: Sequence[RecordedStep]
+    other: Mapping[str, int]
+
+
+def read_cassette(path: Path, data: bytes) -> CassetteSteps:
+    """Return what a cassette holds; raises GivenFileError where no step is in it."""
+    try:
+        exchanges = parsed(data, path.name).exchanges
+        steps, other = _steps(exchanges, path.name)
+    except (WireError, TrafficError) as error:
+        raise wrong_file(path, "", str(error)) from error
+    if not steps:
+        spoken = ", ".join(f"{api} ({count})" for api, count in other.items())
+        problem = f"its exchanges are of {spoken or 'nobody'}"
+        raise wrong_file(path, "", f"{problem}; {', '.join(READ)} are read")
+    return CassetteSteps(exchanges, steps, other)
+
+
+def _steps(
     exchanges: Sequence[Exchange], name: str
 ) -> tuple[list[RecordedStep], dict[str, int]]:
     """Return the steps of a cassette, and how many exchanges speak which other API.

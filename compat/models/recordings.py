@@ -20,14 +20,14 @@ from typing import Final
 from compat.models.chat_logs import tools_of
 from compat.models.chat_requests import body_of
 from compat.models.conversations import Conversation, echo_of, link_of
-from compat.models.errors import BadPlace, GivenFileError, ShapeError, TrafficError
-from compat.models.exchanges import READ, RecordedStep
+from compat.models.errors import BadPlace, GivenFileError, ShapeError
+from compat.models.exchanges import RecordedStep
 from compat.models.importing import (
     ImportedWorld,
-    cassette_steps,
     import_file,
     json_items,
     lifted,
+    read_cassette,
     wrong_file,
 )
 from compat.models.logged_calls import (
@@ -39,8 +39,6 @@ from compat.models.logged_calls import (
     logged_calls,
 )
 from compat.models.scripts import NOT_RECORDED, run_steps, scenario_of
-from compat.wire.cassette_files import parsed
-from compat.wire.errors import WireError
 from compat.wire.exchanges import Exchange
 from compat.wire.leaks import scrubber_of
 from compat.wire.scrubbing.scrubber import Scrubber
@@ -218,21 +216,12 @@ def _of_log(
 
 
 def _of_cassette(path: Path, data: bytes) -> RecordingFile:
-    try:
-        exchanges = parsed(data, path.name).exchanges
-        steps, other = cassette_steps(exchanges, path.name)
-    except (WireError, TrafficError) as error:
-        raise wrong_file(path, "", str(error)) from error
-    if not steps:
-        read = ", ".join(READ)
-        spoken = ", ".join(f"{api} ({count})" for api, count in other.items())
-        problem = f"its exchanges are of {spoken or 'nobody'}; {read} are read"
-        raise wrong_file(path, "", problem)
-    declared = _declared(_tools_sent(each) for each in exchanges)
-    found = tuple(_sessions(path, steps, CASSETTE, declared))
+    read = read_cassette(path, data)
+    declared = _declared(_tools_sent(each) for each in read.exchanges)
+    found = tuple(_sessions(path, read.steps, CASSETTE, declared))
     mend = f"{TAKE_OUT}, with refengine cassette scan --mend"
-    _refuse_secrets(path, found, scrubber_of(exchanges), mend)
-    return RecordingFile(path.name, CASSETTE, found, other)
+    _refuse_secrets(path, found, scrubber_of(read.exchanges), mend)
+    return RecordingFile(path.name, CASSETTE, found, read.other)
 
 
 def _tools_sent(exchange: Exchange) -> object:
