@@ -1,6 +1,5 @@
 """Worlds whose answers make several calls: who looks at one of them alone is told."""
 
-from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
@@ -8,11 +7,6 @@ from typing import NamedTuple
 import pytest
 
 from compat.migration import judge
-from compat.migration.check import check_all, corpus_of
-from compat.migration.judge import Terms
-from compat.migration.refs import parse_ref
-from compat.migration.subject_runner import CheckOptions
-from compat.verdicts.migration import Migration
 from refengine.testing.notation import parse_message
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.calls_together import (
@@ -23,6 +17,7 @@ from refengine.testing.subject_worlds.calls_together import (
 )
 from refengine.testing.subject_worlds.unusual import Spoken, unusual
 from refengine.testing.subject_worlds.words import Words
+from tests.judging_support import judged_in, of_family
 
 
 class Form(NamedTuple):
@@ -199,27 +194,18 @@ PORTS = {
 }
 
 
-def judged(folder: Path, form: Form, guards: tuple[str, str], seed: int) -> Migration:
-    """Return the verdict in the worlds of this family alone."""
-    for name, text, guard in zip(("old", "new"), form[:2], guards, strict=True):
-        body = f"{form.around}{guard}" if form.around else guard.strip("\n")
-        (folder / f"{name}.py").write_text(text.format(guard=body), "utf-8")
-    refs = [parse_ref(f"{folder}/{name}.py") for name in ("old", "new")]
-    how = CheckOptions(examples=1, seed=seed)
-    corpus = corpus_of(refs, how)
-    kept = tuple(each for each in corpus.worlds if each.family == FAMILY)
-    sides = {"new": (refs[1], Terms())}
-    corpus = replace(corpus, worlds=kept)
-    return check_all(refs[0], sides, corpus, how, explain=False)["new"].verdict
-
-
 @pytest.mark.parametrize("which", PORTS)
 def test_who_takes_one_call_of_an_answer_for_all_of_them_diverges(
     tmp_path: Path, which: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(judge, "TRIES_IN_A_FOLDER", 1)  # nobody reads the world
-    form, old, new, port = PORTS[which]
-    verdict = judged(tmp_path, form, (old, new), len(which) % 5)
+    form, *guards, port = PORTS[which]
+    bodies = [f"{form.around}{x}" if form.around else x.strip("\n") for x in guards]
+    old, new = (
+        text.format(guard=body) for text, body in zip(form[:2], bodies, strict=True)
+    )
+    seed = len(which) % 5
+    verdict = judged_in(of_family(FAMILY), tmp_path, old, new, seed=seed)
 
     assert verdict.fault is None
     assert verdict.sufficient == (port == "right")

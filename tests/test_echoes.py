@@ -2,22 +2,17 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compat.migration import judge
-from compat.migration.check import check_all, corpus_of
 from compat.migration.corpus import MigrationWorld
 from compat.migration.described import named
 from compat.migration.differences import TraceChannels, differences
-from compat.migration.judge import Terms
-from compat.migration.refs import parse_ref
-from compat.migration.subject_runner import CheckOptions
-from compat.verdicts.migration import Migration
 from refengine.testing.scenario_files import read_scenario
+from tests.judging_support import judged_in
 
 Message = tuple[str, str]  # who, and the text
 
@@ -175,18 +170,8 @@ def test_compaction_that_shows_kept_messages_again_is_no_leak(
     tmp_path: Path, new: str, code: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(judge, "TRIES_IN_A_FOLDER", 1)  # nobody reads the world
-    verdict = judged(tmp_path, new)
+    world = MigrationWorld(read_scenario(WORLD, "t"), "long history", fixed=True)
+    verdict = judged_in(lambda _: [world], tmp_path, OLD, new)
 
     assert verdict.fault is None
     assert (verdict.divergence and verdict.divergence.code) == code
-
-
-def judged(folder: Path, new: str) -> Migration:
-    (folder / "old.py").write_text(OLD, "utf-8")
-    (folder / "new.py").write_text(new, "utf-8")
-    refs = [parse_ref(f"{folder}/{name}.py") for name in ("old", "new")]
-    how = CheckOptions(examples=1)
-    world = MigrationWorld(read_scenario(WORLD, "t"), "long history", fixed=True)
-    corpus = replace(corpus_of(refs, how), worlds=(world,))
-    sides = {"new": (refs[1], Terms())}
-    return check_all(refs[0], sides, corpus, how, explain=False)["new"].verdict

@@ -1,15 +1,9 @@
 """Worlds whose runs have options: who leaves them out of a call is told."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from compat.migration.check import check_all, corpus_of
-from compat.migration.judge import Terms
-from compat.migration.refs import parse_ref
-from compat.migration.subject_runner import CheckOptions
-from compat.verdicts.migration import Migration
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.option_worlds import (
     FAMILY,
@@ -20,6 +14,7 @@ from refengine.testing.subject_worlds.option_worlds import (
 from refengine.testing.subject_worlds.source import python_sources
 from refengine.testing.subject_worlds.unusual import Spoken, unusual
 from refengine.testing.subject_worlds.words import Words
+from tests.judging_support import judged_in, of_family
 
 OLD = """
 from dataclasses import replace
@@ -81,24 +76,12 @@ PORTS = {
 }
 
 
-def judged(folder: Path, new: str) -> Migration:
-    """Return the verdict in the worlds of this family alone."""
-    (folder / "old.py").write_text(OLD, "utf-8")
-    (folder / "new.py").write_text(NEW.replace("ROUTED", new), "utf-8")
-    refs = [parse_ref(f"{folder}/{name}.py") for name in ("old", "new")]
-    how = CheckOptions(examples=1)
-    corpus = corpus_of(refs, how)
-    kept = tuple(each for each in corpus.worlds if each.family == FAMILY)
-    corpus = replace(corpus, worlds=kept)
-    sides = {"new": (refs[1], Terms())}
-    return check_all(refs[0], sides, corpus, how, explain=False)["new"].verdict
-
-
 @pytest.mark.parametrize("which", PORTS)
 def test_options_that_are_not_handed_on_are_missed(tmp_path: Path, which: str) -> None:
-    new, right = PORTS[which]
+    routed, right = PORTS[which]
+    new = NEW.replace("ROUTED", routed)
 
-    verdict = judged(tmp_path, new)
+    verdict = judged_in(of_family(FAMILY), tmp_path, OLD, new)
 
     assert verdict.fault is None
     assert verdict.sufficient == right

@@ -1,23 +1,21 @@
 """Points where two engines differ: whom they concern, and that they are played."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 
-from compat.migration.check import check_all, code_of, corpus_of
-from compat.migration.corpus import POINTS
-from compat.migration.judge import Terms
+from compat.migration.check import code_of
+from compat.migration.corpus import POINTS, MigrationWorld
 from compat.migration.points import pair_of, point_pairs, said_names
 from compat.migration.points_played import point_worlds
-from compat.migration.refs import parse_ref
-from compat.migration.subject_runner import CheckOptions
 from compat.report.migration import lines
 from compat.verdicts.migration import Migration
 from refengine.profile import profile
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.named_values import GraphWords
 from refengine.testing.subject_worlds.words import Words
+from tests.judging_support import judged_in
 
 ROOT = Path(__file__).parent.parent
 PAIR = point_pairs()[0]
@@ -53,18 +51,15 @@ def subject(world):
 
 def judged(folder: Path, old: str, new: str, *, leave_out: str = "") -> Migration:
     """Return the verdict in the worlds of points, or of all others a few instead."""
-    for name, text in (("tools", TOOLS), ("old", old), ("new", new)):
-        (folder / f"{name}.py").write_text(text, "utf-8")
-    refs = [parse_ref(f"{folder}/{name}.py") for name in ("old", "new")]
-    how = CheckOptions(examples=1)
-    corpus = corpus_of(refs, how)
-    shown = [each for each in corpus.worlds if each.family == POINTS]
-    others = [each for each in corpus.worlds if each.family == "own tools"][:1]
-    worlds = [*others, *shown] if leave_out else shown
-    kept = tuple(each for each in worlds if each.point != leave_out)
-    corpus = replace(corpus, worlds=kept)
-    sides = {"new": (refs[1], Terms())}
-    return check_all(refs[0], sides, corpus, how, explain=True)["new"].verdict
+    (folder / "tools.py").write_text(TOOLS, "utf-8")
+
+    def chosen(worlds: Sequence[MigrationWorld]) -> list[MigrationWorld]:
+        shown = [each for each in worlds if each.family == POINTS]
+        others = [each for each in worlds if each.family == "own tools"][:1]
+        kept = [*others, *shown] if leave_out else shown
+        return [each for each in kept if each.point != leave_out]
+
+    return judged_in(chosen, folder, old, new, explain=True)
 
 
 def test_a_port_of_direct_tools_diverges_at_its_point(tmp_path: Path) -> None:

@@ -1,22 +1,18 @@
 """Runs that are longer than a limit: who loses the limit is told by these alone."""
 
-from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 
 import pytest
 
-from compat.migration.check import check_all, corpus_of
-from compat.migration.judge import Terms
 from compat.migration.programs.worlds import program_corpus
-from compat.migration.refs import parse_ref
-from compat.migration.subject_runner import CheckOptions
 from refengine.testing.notation import parse_message
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.declared import DeclaredTool
 from refengine.testing.subject_worlds.unusual import Spoken, unusual
 from refengine.testing.subject_worlds.words import Words
 from refengine.testing.subject_worlds.worlds import rounds
+from tests.judging_support import judged_in, of_family
 
 GUARD = """
 from refengine import AgentMiddleware, ToolCallResult, ToolMiddleware
@@ -39,16 +35,9 @@ def subject(world):
     [("len(ran) > 4", True), ("not len(ran) <= 4", True), ("False", False)],
 )
 def test_limit_that_is_lost_is_found(tmp_path: Path, limit: str, holds: bool) -> None:
-    for name, text in (("old", "len(ran) > 4"), ("new", limit)):
-        (tmp_path / f"{name}.py").write_text(GUARD.replace("LIMIT", text), "utf-8")
-    refs = [parse_ref(f"{tmp_path}/{name}.py") for name in ("old", "new")]
-    how = CheckOptions(examples=1)
-    corpus = corpus_of(refs, how)
-    kept = tuple(each for each in corpus.worlds if each.family == "long runs")
-    corpus = replace(corpus, worlds=kept)
-    sides = {"new": (refs[1], Terms())}
+    old, new = (GUARD.replace("LIMIT", each) for each in ("len(ran) > 4", limit))
 
-    found = check_all(refs[0], sides, corpus, how, explain=False)["new"].verdict
+    found = judged_in(of_family("long runs"), tmp_path, old, new)
 
     assert found.fault is None
     assert found.sufficient == holds
