@@ -6,12 +6,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import argument, group, option, refuse, refusing
-from compat.cli.migrate import header_of, progress_of, reach_lines, reaching
+from compat.cli.migrate import header_of, progress_of
 from compat.cli.migrate_files import ReportFiles, writing
+from compat.cli.migrate_options import (
+    GENERATED,
+    REQUIRE,
+    SECONDS,
+    SEED,
+    TOOLS,
+    WORLDS,
+    reach_lines,
+    reaching,
+)
 from compat.cli.values import PATH, at_least
-from compat.migration.options import EXAMPLES, TIMEOUT, Reach, UnknownWordError, known
+from compat.migration.options import Reach, UnknownWordError, known
 from compat.verdicts.exit_codes import NOTHING_RAN
-from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
+from compat.verdicts.relations import RELATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,31 +40,18 @@ app = group("Look at one subject for what nobody has asked it yet.")
 
 @app.command()
 @argument("subject", "module:name, file.py:name or file.py")
-@option(
-    "--require",
-    about=f"what has to hold: {', '.join(RELATIONS)} [default: {DEFAULT_RELATION}]",
-)
+@REQUIRE
 @option(
     "--settings",
     about="a migration.toml: volatile fields, orders that are meant",
     kind=PATH,
 )
-@option(
-    "--worlds",
-    about="sessions of your own: chats, spans, scenarios, cassettes, a corpus",
-    kind=PATH,
-    multiple=True,
-)
-@option("--tools", about="your tools as JSON schemas", kind=PATH, multiple=True)
+@WORLDS
+@TOOLS
 @option("--pairs", about="pairs to try at most", kind=at_least(1), default=PAIRS)
-@option("--examples", about="generated worlds", kind=at_least(1), default=EXAMPLES)
-@option("--seed", about="of the generated worlds", kind=at_least(0), default=0)
-@option(
-    "--timeout",
-    about="seconds a world may take on one side",
-    kind=at_least(0.01),
-    default=TIMEOUT,
-)
+@GENERATED
+@SEED
+@SECONDS
 @writing
 @reaching
 def order(  # noqa: PLR0913  # the options of the command

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import (
     argument,
@@ -22,6 +21,16 @@ from compat.cli.command import (
 )
 from compat.cli.migrate_bisect import bisect
 from compat.cli.migrate_files import ReportFiles, writing
+from compat.cli.migrate_options import (
+    GENERATED,
+    REQUIRE,
+    SECONDS,
+    SEED,
+    TOOLS,
+    WORLDS,
+    reach_lines,
+    reaching,
+)
 from compat.cli.migrate_programs import (
     ProgramOptions,
     of_programs,
@@ -31,28 +40,24 @@ from compat.cli.migrate_programs import (
 from compat.cli.migrate_recordings import RecordedOld, of_recordings, recorded_json
 from compat.cli.migrate_sides import SideOptions, of_sides
 from compat.cli.on import ON, spread_on
-from compat.cli.values import OUTPUT_FOLDER, PATH, Kind, at_least, one_of
+from compat.cli.values import OUTPUT_FOLDER, PATH, at_least, one_of
 from compat.migration.options import (
-    ALL,
     DOMAINS,
-    EXAMPLES,
     ORDINARY,
     SEARCH_PLAYS,
     SHARPNESS_PLAYS,
-    SIDE_DOORS,
-    TIMEOUT,
     Reach,
     UnknownWordError,
-    address,
     known,
     plays_of_changes,
 )
 from compat.verdicts.exit_codes import INTERRUPTED
-from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
+from compat.verdicts.relations import RELATIONS
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile as named_profile
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.text import Text
 
     from compat.migration.check import Checked
@@ -66,44 +71,9 @@ NO_SCRIPT: Final = (
     "--reproducer writes a script that imports both sides, so they have to be in"
     " Python; leave it out, and give the world that the report shows to a test of yours"
 )
-F = TypeVar("F", bound=Callable[..., int])
 
 app = group("Check that migrated middleware still does the same.")
 app.add_command(bisect)
-
-
-def reaching(check: F) -> F:
-    """Add what a subject may see and use of the machine: its parameter ``reach``."""
-
-    @option(
-        "--net",
-        about="let a session's code use this socket; all others are refused",
-        kind=Kind("host:port", address),
-        multiple=True,
-    )
-    @option(
-        "--env",
-        about="give the sides this variable of the environment; '*' gives all",
-        metavar="NAME",
-        multiple=True,
-    )
-    @option(
-        "--side-doors",
-        about="whose log records, warnings and prints are compared",
-        kind=one_of(*SIDE_DOORS),
-        default=SIDE_DOORS[0],
-    )
-    @wraps(check)
-    def reached(
-        *,
-        net: tuple[tuple[str, int], ...],
-        env: tuple[str, ...],
-        side_doors: str,
-        **more: Any,  # noqa: ANN401  # the other options of the command
-    ) -> int:
-        return check(reach=Reach(env, net, side_doors), **more)
-
-    return cast("F", reached)
 
 
 @app.command()
@@ -118,47 +88,29 @@ def reaching(check: F) -> F:
 )
 @option("--new-engine", about="the same of NEW", metavar="NAME")
 @option("--all", "every", about="judge every migration.toml of this folder", kind=PATH)
-@option(
-    "--require",
-    about=f"what has to hold: {', '.join(RELATIONS)} [default: {DEFAULT_RELATION}]",
-)
+@REQUIRE
 @option(
     "--settings",
     about="a migration.toml: volatile fields, allowances of NEW",
     kind=PATH,
 )
-@option(
-    "--worlds",
-    about="sessions of your own: chats, spans, scenarios, cassettes, a corpus",
-    kind=PATH,
-    multiple=True,
-)
-@option(
-    "--tools",
-    about="your tools as JSON schemas (OpenAI, Anthropic, MCP)",
-    kind=PATH,
-    multiple=True,
-)
+@WORLDS
+@TOOLS
 @option(
     "--domain",
     about="which worlds decide: the ordinary ones, or all, with the unusual ones",
     kind=one_of(*DOMAINS),
     default=ORDINARY,
 )
-@option("--examples", about="generated worlds", kind=at_least(1), default=EXAMPLES)
+@GENERATED
 @option(
     "--search-plays",
     about="plays of the search that follows where it holds; none with --all",
     kind=at_least(0),
     default=SEARCH_PLAYS,
 )
-@option("--seed", about="of the generated worlds", kind=at_least(0), default=0)
-@option(
-    "--timeout",
-    about="seconds a world may take on one side",
-    kind=at_least(0.01),
-    default=TIMEOUT,
-)
+@SEED
+@SECONDS
 @option(
     "--profile",
     about="the profile of the engine that plays both sides",
@@ -388,9 +340,6 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     from compat.migration.refs import PYTHON, parse_ref
     from compat.migration.reproducer import check_folder
     from compat.migration.surroundings import surrounded
-    from compat.report.migration import lines
-    from compat.report.terminal import console
-    from compat.wire.scrubbing.scrubber import output_scrubber
 
     old, new = parse_ref(sides[0], revisions=True), parse_ref(sides[1])
     terms = terms_of(settings, new, require)
@@ -409,18 +358,13 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
         progress_of(CHECK, how) as shown,
     ):
         found = checking.check(old, new, terms, shown)
-    code = checking.code_of(found.verdict)
     # The verdict first: what becomes of files is no part of it.
     plays_alone = old.language == PYTHON and how.wire is None and not any(asked)
     again = line_again() if plays_alone and reproducer is None else ""
-    out = console(output_scrubber().text)
-    told = lines(found.verdict, verbose=verbose, again=again, width=out.width)
-    for line in (*told, *_wire_lines(how), *reach_lines(how)):
-        out.print(line)
+    out = _show(found.verdict, how, _wire_lines(how), again=again, verbose=verbose)
     if reproducer is not None:
         out.print(f"\n{_reproduced(found, reproducer, how.profile)}")
-    _write_pair(files, found.verdict, how, (str(old), str(new)), code)
-    return code
+    return _write_pair(files, found.verdict, how, (str(old), str(new)))
 
 
 def _programs(
@@ -432,12 +376,8 @@ def _programs(
     *,
     verbose: bool,
 ) -> int:
-    from compat.migration.check import code_of
     from compat.migration.programs.checking import check_programs, terms_of_program
     from compat.migration.programs.commands import words_in
-    from compat.report.migration import lines
-    from compat.report.terminal import console
-    from compat.wire.scrubbing.scrubber import output_scrubber
 
     old, new = programs.commands
     words = () if programs.source is None else words_in(programs.source)
@@ -445,14 +385,9 @@ def _programs(
     terms = terms_of_program(settings, new, require)
     with progress_of(CHECK, how) as shown:
         found = check_programs(old, new, terms, shown, words)
-    code = code_of(found.verdict)
-    out = console(output_scrubber().text)
-    told = lines(found.verdict, verbose=verbose, width=out.width)
-    for line in (*told, *spoken_lines(found), *reach_lines(how)):
-        out.print(line)
+    _show(found.verdict, how, spoken_lines(found), verbose=verbose)
     said = str(old), str(new)
-    _write_pair(files, found.verdict, how, said, code, spoken_json(found))
-    return code
+    return _write_pair(files, found.verdict, how, said, spoken_json(found))
 
 
 def _recorded(  # noqa: PLR0913, PLR0917  # what the options say of it
@@ -466,21 +401,31 @@ def _recorded(  # noqa: PLR0913, PLR0917  # what the options say of it
     *,
     verbose: bool,
 ) -> int:
-    from compat.migration.check import code_of
+    with progress_of(CHECK, how) as shown:
+        verdict = recorded.judged(new, asked, shown, require, settings)
+    _show(verdict, how, verbose=verbose)
+    said = ", ".join(str(each) for each in recorded.files), new
+    return _write_pair(files, verdict, how, said, recorded_json(verdict))
+
+
+def _show(
+    verdict: Migration,
+    how: CheckOptions,
+    more: Iterable[Text | str] = (),
+    *,
+    verbose: bool,
+    again: str = "",
+) -> Console:
+    """Print what is said of one verdict; return where."""
     from compat.report.migration import lines
     from compat.report.terminal import console
     from compat.wire.scrubbing.scrubber import output_scrubber
 
-    with progress_of(CHECK, how) as shown:
-        verdict = recorded.judged(new, asked, shown, require, settings)
-    code = code_of(verdict)
     out = console(output_scrubber().text)
-    told = lines(verdict, verbose=verbose, width=out.width)
-    for line in (*told, *reach_lines(how)):
+    told = lines(verdict, verbose=verbose, again=again, width=out.width)
+    for line in (*told, *more, *reach_lines(how)):
         out.print(line)
-    said = ", ".join(str(each) for each in recorded.files), new
-    _write_pair(files, verdict, how, said, code, recorded_json(verdict))
-    return code
+    return out
 
 
 def _write_pair(
@@ -488,12 +433,15 @@ def _write_pair(
     verdict: Migration,
     how: CheckOptions,
     sides: tuple[str, str],
-    code: int,
     more: Mapping[str, object] | None = None,
-) -> None:
+) -> int:
+    """Write the files of one verdict; return its exit code."""
+    from compat.migration.check import code_of
     from compat.report.migration_json import report, to_json
     from compat.verdicts.migration import JudgedCase
     from compat.wire.scrubbing.scrubber import json_without_secrets
+
+    code = code_of(verdict)
 
     def document() -> Mapping[str, object]:
         printed = {side: list(e.printed) for side, e in verdict.exercise.items()}
@@ -509,6 +457,7 @@ def _write_pair(
     name = f"{sides[0]} → {sides[1]}"
     case = JudgedCase("", name, verdict.required, got, code == 0, verdict)
     files.write(document, [case])
+    return code
 
 
 def _reproduced(found: Checked, folder: Path, name: str) -> str:
@@ -577,18 +526,6 @@ def _wire_lines(how: CheckOptions) -> Iterable[Text]:
     from compat.report.migration import wire_lines
 
     return () if how.wire is None else wire_lines(how.wire.summary)
-
-
-def reach_lines(how: CheckOptions) -> Iterable[str]:
-    """Return what was let through, on which the verdict may hang."""
-    reach = how.reach
-    if ALL in reach.env:
-        yield "all of the environment was given to both sides"
-    elif reach.env:
-        yield f"given of the environment: {', '.join(reach.env)}"
-    if reach.net:
-        shown = ", ".join(f"{host}:{port}" for host, port in reach.net)
-        yield f"sockets that were allowed: {shown}"
 
 
 def header_of(how: CheckOptions, *verdicts: Migration) -> dict[str, object]:
