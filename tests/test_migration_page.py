@@ -15,6 +15,7 @@ from compat.verdicts.migration import (
     Migration,
     PointsVerdict,
     PointVerdict,
+    RecordedBasis,
 )
 from compat.verdicts.sharpness import Sharpness
 from refengine.testing.scenario_files import read_scenario
@@ -65,6 +66,40 @@ def test_colour_of_a_verdict_is_that_of_its_headline(verdict, kind, answer):
 
     assert f'<span class="badge {kind}">{answer}</span>' in text
     assert ('<details class="case" id="case-1" open>' in text) == (kind != "good")
+
+
+def test_headline_is_shown_whole_where_a_terminal_has_it_in_several_lines():
+    text = page_text([case(HOLDS, met=True)])
+
+    assert "was played (needs --sharpness-plays, which is for sides in Python)" in text
+
+
+def test_what_keeps_the_next_relation_from_holding_is_told_as_that():
+    held = replace(ALONE, holds="same-effects", divergence=FOUND, world=WORLD)
+    lead = "What keeps the next relation from holding:"
+
+    assert lead in page_text([case(held, met=True)])
+    assert lead not in page_text([case(DIVERGES)])
+    assert rows(page_text([case(held, met=True)]))[-1] == ("user: c", "user: c")
+    sentences = {
+        re.findall(r'<p class="sentence">(.*?)</p>', page_text([case(each)]))[0]
+        for each in (held, DIVERGES)
+    }
+    assert len(sentences) == 1
+    assert "expected" not in sentences.pop()
+
+
+BASIS = RecordedBasis(3, ("requests", "model calls"), ())
+
+
+def test_world_of_a_recording_is_called_a_part_of_it():
+    recorded = replace(DIVERGES, recorded=BASIS)
+    instruction = replace(FOUND, code="INSTRUCTION")
+    text = page_text([case(replace(recorded, divergence=instruction))])
+
+    assert "<h3>The shortest part of a recorded session that shows it</h3>" in text
+    assert "<dt>note</dt><dd>NEW was given the instruction that OLD sent" in text
+    assert "<h3>The smallest world found" in page_text([case(DIVERGES)])
 
 
 def test_case_that_is_not_met_is_open():

@@ -37,6 +37,8 @@ from refengine.testing.json_values import is_mapping
 from refengine.testing.subject_worlds.named_values import MovedValue
 from refengine.testing.trace import MISSING
 
+NEXT: Final = "What keeps the next relation from holding"
+"""What the divergence is where all that is required holds."""
 STYLES: Final = {"-": "red", "+": "green", " ": "dim"}
 MANY: Final = 12
 """So many lines of one kind are shown; the JSON report has all of them."""
@@ -118,7 +120,7 @@ def case_line(case: JudgedCase) -> Text:
     )
     line.append(f"{case.piece}/{case.case}  ", "default")
     if case.met:
-        weak = ", weakly" if is_weak_case(case) else ""
+        weak = ", weakly" if holds_weakly(case.verdict) else ""
         line.append(f"{case.got}{weak}", "dim")
     else:
         line.append(f"{case.got}, expected {case.expected}", "red")
@@ -133,7 +135,8 @@ def folder_lines(
         if reports or not case.met:
             yield Text(f"\n{case.piece}/{case.case}, expected {case.expected}:", "bold")
             yield from lines(case.verdict, verbose=verbose)
-    met, weak = sum(case.met for case in cases), sum(map(is_weak_case, cases))
+    met = sum(case.met for case in cases)
+    weak = sum(holds_weakly(case.verdict) for case in cases)
     more = f", {weak} weakly" if weak else ""
     yield Text(f"\n{counted(len(cases), 'case')}, {met} met{more}")
     found = {k: v for case in cases for k, v in case.verdict.frameworks.items()}
@@ -199,18 +202,21 @@ def _consequence(noise: Noise) -> bool:
 
 def answer(verdict: Migration) -> Iterator[Text]:
     """Yield the headline, and what to do where nothing can be said."""
+    said, style = headline_of(verdict)
+    if holds_weakly(verdict):
+        wrapped = wrap(said, NARROW, subsequent_indent="  ", break_on_hyphens=False)
+        yield from (Text(each, style) for each in wrapped)
+    else:
+        yield Text(said, style)
     if verdict.fault is not None:
-        yield Text(f"CANNOT BE JUDGED  {verdict.fault.text}", "bold red")
-    elif verdict.noise:
-        yield Text("NOT COMPARABLE  a side differs from itself", "bold yellow")
+        return
+    if verdict.noise:
         yield _indented(
             "take time, ids and random numbers from world.now(), world.new_id() and"
             " world.random, or declare the field volatile in migration.toml"
         )
-    else:
-        yield from _found(verdict)
-        if verdict.unusual is not None:
-            yield _unusual(verdict.unusual)
+    elif verdict.unusual is not None:
+        yield _unusual(verdict.unusual)
 
 
 def _unusual(found: UnusualDivergence) -> Text:
@@ -225,16 +231,16 @@ def _counted(reasons: Mapping[str, int]) -> str:
     return "; ".join([*shown, *(["…"] if len(reasons) > 3 else [])])
 
 
-def _found(verdict: Migration) -> Iterator[Text]:
-    """Yield the headline of sides that could be compared, as the exit code says."""
-    if not (is_held(verdict) and is_weak(verdict)):
-        yield Text(*_headline(verdict))
-        return
-    said = (
-        f"HOLDS  {verdict.holds}, weakly{_narrow(verdict)}: {unnoticed_things(verdict)}"
-    )
-    for each in wrap(said, NARROW, subsequent_indent="  ", break_on_hyphens=False):
-        yield Text(each, "bold yellow")
+def headline_of(verdict: Migration) -> tuple[str, str]:
+    """Return what the headline says, in full, and in which style."""
+    if verdict.fault is not None:
+        return f"CANNOT BE JUDGED  {verdict.fault.text}", "bold red"
+    if verdict.noise:
+        return "NOT COMPARABLE  a side differs from itself", "bold yellow"
+    if holds_weakly(verdict):
+        said = f"HOLDS  {verdict.holds}, weakly{_narrow(verdict)}"
+        return f"{said}: {unnoticed_things(verdict)}", "bold yellow"
+    return _compared(verdict)
 
 
 def unnoticed_things(verdict: Migration) -> str:
@@ -243,20 +249,15 @@ def unnoticed_things(verdict: Migration) -> str:
     return "; ".join(some)
 
 
-def is_weak_case(case: JudgedCase) -> bool:
-    """Tell whether a case is shown as one that holds weakly."""
-    return is_held(case.verdict) and is_weak(case.verdict)
-
-
-def is_held(verdict: Migration) -> bool:
-    """Tell whether the headline says that it holds, and nothing else."""
+def holds_weakly(verdict: Migration) -> bool:
+    """Tell whether the headline says that it holds weakly, and nothing else."""
     wrong = verdict.fault or verdict.noise or verdict.idle or verdict.broken
     told = wrong or verdict.crashed or verdict.nothing_ran or verdict.stale
-    return verdict.sufficient and not told
+    return not told and is_weak(verdict)
 
 
-def _headline(verdict: Migration) -> tuple[str, str]:
-    """Return what the headline says, and in which style."""
+def _compared(verdict: Migration) -> tuple[str, str]:
+    """Return the headline of sides that could be compared, as the exit code says."""
     holds = f"{verdict.holds or 'no relation'} holds"
     if verdict.crashed:
         return _crashed(verdict), "bold yellow"
@@ -313,41 +314,50 @@ def _divergence(
     style = "red" if not verdict.sufficient else "cyan"
     yield Text()
     if verdict.sufficient:
-        yield Text("What keeps the next relation from holding:")
+        yield Text(f"{NEXT}:")
     said = f"{found.code}  {sentence(found, verdict.world)}"
     wrapped = wrap(said, NARROW, subsequent_indent="  ", break_on_hyphens=False)
     yield from (Text(each, style) for each in wrapped)
-    at = found.difference
-    yield _indented(f"where  {found.where}  ({at.channel} {at.path})")
-    for side, text in found.places:
-        yield _indented(f"line   {side}: {text}, last before it")
-    yield from map(_indented, _reasons(found, verdict))
-    for side, text in found.causes:
-        yield _indented(f"cause  {side}: {brief(text)}")
-    if is_beside(found):
-        for side, text in zip(SIDES, both(at.old, at.new), strict=True):
-            yield _indented(f"{side}    {text}")
+    for name, text in facts(found, verdict):
+        yield _indented(f"{name:6} {text}")
     if len(found.lines) > 1:
         yield Text()
-        yield from _around(at.channel, [*rows_beside([*_near(found.lines)])], width)
+        rows = [*rows_beside([*_near(found.lines)])]
+        yield from _around(found.difference.channel, rows, width)
     if verdict.world is not None:
         yield Text()
-        what = "The smallest world found"
-        if verdict.recorded is not None:
-            what = "The shortest part of a recorded session"
-        yield Text(f"{what} that shows it:")
+        yield Text(f"{which_world(verdict)}:")
         yield from (
             _indented(f"  {line}") for line in code(verdict.world, names_in(found))
         )
 
 
-def _reasons(found: DescribedDivergence, verdict: Migration) -> Iterator[str]:
-    """Yield what it may come from, whatever was ported."""
+def facts(found: DescribedDivergence, verdict: Migration) -> Iterator[tuple[str, str]]:
+    """Yield what is told of a divergence below its sentence: names and texts.
+
+    Where it was seen, what it may come from, whatever was ported, and both values.
+    """
+    at = found.difference
+    yield "where", f"{found.where}  ({at.channel} {at.path})"
+    for side, text in found.places:
+        yield "line", f"{side}: {text}, last before it"
     if verdict.point is not None:
-        yield f"point  {verdict.point.says} ({verdict.point.about})"
+        yield "point", f"{verdict.point.says} ({verdict.point.about})"
     if verdict.recorded is not None and found.code == "INSTRUCTION":
-        yield "NEW was given the instruction that OLD sent; where it adds to it,"
-        yield "return world.config(instruction=...) with your own"
+        yield "note", "NEW was given the instruction that OLD sent; where it adds to"
+        yield "", "it, return world.config(instruction=...) with your own"
+    for side, text in found.causes:
+        yield "cause", f"{side}: {brief(text)}"
+    if _is_beside(found):
+        yield from zip(SIDES, both(at.old, at.new), strict=True)
+
+
+def which_world(verdict: Migration) -> str:
+    """Return what the world of a verdict is."""
+    what = "The smallest world found"
+    if verdict.recorded is not None:
+        what = "The shortest part of a recorded session"
+    return f"{what} that shows it"
 
 
 def _around(channel: str, rows: Sequence[Row], width: int) -> Iterator[Text]:
@@ -362,7 +372,7 @@ def _around(channel: str, rows: Sequence[Row], width: int) -> Iterator[Text]:
         yield Text(f"    {mark} {text}", STYLES[mark])
 
 
-def is_beside(found: DescribedDivergence) -> bool:
+def _is_beside(found: DescribedDivergence) -> bool:
     """Tell whether both values say more than the sentence and the lines around it."""
     values = (found.difference.old, found.difference.new)
     if MISSING in values:

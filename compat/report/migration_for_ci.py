@@ -18,7 +18,7 @@ from compat.report.conform_for_ci import safe
 from compat.report.conform_text import brief, counted
 from compat.report.counterexample import code
 from compat.report.divergence_sentence import sentence
-from compat.report.migration import is_weak_case, lines, names_in, unnoticed_things
+from compat.report.migration import holds_weakly, lines, names_in, unnoticed_things
 from compat.report.plain_text import plain
 from compat.report.values import rows_beside
 from compat.verdicts.migration import JudgedCase, Migration
@@ -54,7 +54,7 @@ def _suite(root: Element, piece: str, cases: Sequence[JudgedCase]) -> None:
         found = SubElement(
             suite, "testcase", classname=plain(piece) or NAME, name=plain(case.case)
         )
-        if is_weak_case(case):
+        if holds_weakly(case.verdict):
             properties = SubElement(found, "properties")
             weak = brief(unnoticed_things(case.verdict), LONGEST)
             SubElement(properties, "property", name="weakly", value=weak)
@@ -113,7 +113,7 @@ def _page(cases: Sequence[JudgedCase]) -> Iterator[str]:
     yield f"## Migrations: {counted(len(cases), 'case')}, {met} met"
     yield from ("", "| | case | expected | got |", "|---|---|---|---|")
     for case in cases:
-        weak = is_weak_case(case)
+        weak = holds_weakly(case.verdict)
         told = f"{case.got}, weakly: {unnoticed_things(case.verdict)}"
         got = told if weak else case.got
         cells = (name_of(case), case.expected, got)

@@ -13,18 +13,22 @@ from typing import Literal, TypeAlias
 
 from compat.report.conform_text import counted
 from compat.report.counterexample import code
+from compat.report.divergence_sentence import sentence
 from compat.report.migration import (
-    is_beside,
-    is_weak_case,
+    NEXT,
+    facts,
+    headline_of,
+    holds_weakly,
     lines,
     names_in,
     version_lines,
+    which_world,
 )
-from compat.report.migration_for_ci import headline, name_of
+from compat.report.migration_for_ci import name_of
 from compat.report.pages import page
 from compat.report.plain_text import plain
-from compat.report.values import Beside, both, paired, rows_beside
-from compat.verdicts.migration import SIDES, JudgedCase, Migration
+from compat.report.values import Beside, paired, rows_beside
+from compat.verdicts.migration import JudgedCase, Migration
 
 Kind: TypeAlias = Literal["good", "weak", "bad", "none"]
 """Which colour a verdict has; ``none`` where nothing was decided."""
@@ -39,10 +43,14 @@ class CasePart:
     case: JudgedCase
     answer: str
     """The headline of the report, as a terminal shows it."""
+    lead: str
+    """What the sentence is about where all that is required holds."""
     sentence: str
     sharpness: str
     facts: Sequence[tuple[str, str]]
     beside: Sequence[Beside]
+    world: str
+    """What the world is that stands there as code."""
     code: Sequence[str]
     report: Sequence[str]
 
@@ -68,19 +76,20 @@ def page_text(cases: Sequence[JudgedCase]) -> str:
 
 
 def _part(case: JudgedCase) -> CasePart:
-    verdict = case.verdict
-    report = [plain(line.plain) for line in lines(verdict)]
+    verdict, found = case.verdict, case.verdict.divergence
     return CasePart(
         name=plain(name_of(case)),
         kind=_kind(case),
         case=case,
-        answer=report[0],
-        sentence="" if verdict.divergence is None else plain(headline(case)),
+        answer=plain(headline_of(verdict)[0]),
+        lead=NEXT if verdict.sufficient else "",
+        sentence="" if found is None else plain(sentence(found, verdict.world)),
         sharpness=_sharpness(verdict),
         facts=[*_facts(verdict)],
         beside=[*_beside(verdict)],
+        world=which_world(verdict),
         code=[*_code(verdict)],
-        report=report,
+        report=[plain(line.plain) for line in lines(verdict)],
     )
 
 
@@ -91,7 +100,7 @@ def _kind(case: JudgedCase) -> Kind:
         return "none"
     if not verdict.sufficient or verdict.broken:
         return "bad"
-    return "weak" if verdict.stale or is_weak_case(case) else "good"
+    return "weak" if verdict.stale or holds_weakly(verdict) else "good"
 
 
 def _sharpness(verdict: Migration) -> str:
@@ -105,19 +114,8 @@ def _facts(verdict: Migration) -> Iterator[tuple[str, str]]:
     """Yield names and values of what stands above the columns."""
     yield from (("versions", plain(each)) for each in version_lines(verdict.versions))
     found = verdict.divergence
-    if found is None:
-        return
-    at = found.difference
-    yield "where", plain(f"{found.where} ({at.channel} {at.path})")
-    for side, text in found.places:
-        yield f"line of {side}", plain(f"{text}, last before it")
-    if verdict.point is not None:
-        yield "point", plain(f"{verdict.point.says} ({verdict.point.about})")
-    for side, text in found.causes:
-        yield f"cause in {side}", plain(text)
-    if is_beside(found):
-        for side, text in zip(SIDES, both(at.old, at.new), strict=True):
-            yield side, plain(text)
+    told = () if found is None else facts(found, verdict)
+    yield from ((name, plain(text)) for name, text in told)
 
 
 def _beside(verdict: Migration) -> Iterator[Beside]:
