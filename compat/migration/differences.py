@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Self, TypeAlias
 
+from compat.report.values import common_start
 from compat.verdicts.migration import Difference
 from refengine.messages import Json
 from refengine.testing.channels import CHANNELS, UNKEPT, ChannelEntry, Seen, project
@@ -130,17 +131,10 @@ def _edit(old: Json, new: Json) -> tuple[str, str] | None:
     """
     if not isinstance(old, str) or not isinstance(new, str) or MISSING in {old, new}:
         return None
-    first = _alike(old, new)
+    first = common_start(old, new)
     old, new = old[first:], new[first:]
-    last = _alike(old[::-1], new[::-1])
+    last = common_start(old[::-1], new[::-1])
     return old[: len(old) - last], new[: len(new) - last]
-
-
-def _alike(one: str, other: str) -> int:
-    """Return how many characters two texts begin with alike."""
-    pairs = enumerate(zip(one, other, strict=False))
-    shorter = min(len(one), len(other))
-    return next((at for at, (a, b) in pairs if a != b), shorter)
 
 
 GRAPHS: Final = (

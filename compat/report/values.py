@@ -78,8 +78,8 @@ def beside(old: str, new: str) -> tuple[str, str]:
     whose = [_HEAD.match(each) for each in lines]
     head = whose[0][0] if whose[0] and whose[1] and whose[0][0] == whose[1][0] else ""
     old, new = (each[len(head) :] for each in lines)
-    start = _common(old, new)
-    end = _common(old[start:][::-1], new[start:][::-1])
+    start = common_start(old, new)
+    end = common_start(old[start:][::-1], new[start:][::-1])
     return head + _cut(old, start, end), head + _cut(new, start, end)
 
 
@@ -143,7 +143,7 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _common(old: str, new: str) -> int:
+def common_start(old: str, new: str) -> int:
     """Return with how many equal characters two texts begin."""
     at = 0
     while at < min(len(old), len(new)) and old[at] == new[at]:
