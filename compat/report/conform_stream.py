@@ -107,7 +107,7 @@ def _finite(leaf: object) -> object:
     return leaf if is_json else str(leaf)
 
 
-def _mapped(value: object, each: Callable[[object], object]) -> Any:  # noqa: ANN401
+def _mapped(value: Any, each: Callable[[object], object]) -> Any:  # noqa: ANN401  # as finite
     """Return a value with what ``each`` makes of all in it but objects and lists."""
     if is_mapping(value):
         return {key: _mapped(inner, each) for key, inner in value.items()}
