@@ -29,6 +29,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final, Protocol, TypeAlias
 
+from refengine.testing.owned import unmarked
 from refengine.testing.warm import REFUSED
 
 Kind: TypeAlias = tuple[object, ...]
@@ -92,7 +93,7 @@ class Waiting:
         self._control, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.settimeout(PATIENCE)
         self._one_at_a_time = threading.Lock()
-        with other:
+        with other, unmarked():  # it outlasts the side that first needs it
             self._process = subprocess.Popen(  # noqa: S603  # our own Python, no shell
                 _waiting(command, other.fileno(), frameworks),
                 env=env,

@@ -1,10 +1,13 @@
 """Nothing that a check starts outlives it, however the child or the check ends."""
 
+import ast
 import os
+import re
 import select
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ from compat.migration.refs import parse_ref
 from compat.migration.replies import SideFault
 from compat.migration.subject_process import SubjectProcess
 from refengine.testing import read_scenario
-from refengine.testing.owned import Mark, folder_prefix, own_mark, sweep
+from refengine.testing.owned import Mark, folder_prefix, own_mark, run, sweep
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="nothing bears a mark elsewhere than on Linux"
@@ -34,6 +37,11 @@ def subject(world):
         ENDS
     return [AgentMiddleware(before_chat_model=ends)]
 """
+STARTS = re.compile(
+    r"subprocess\.(Popen|run|check_output|check_call|call)|os\.(posix_)?spawn\w*"
+    r"|asyncio\.create_subprocess_\w+"
+)
+TURN = re.compile(r"unmarked\(\)|\.borne\(\)")
 WORLD = read_scenario(
     {"agent": {}, "model_script": ["assistant:a"], "runs": [{"input": ["user:a"]}]}
 )
@@ -98,6 +106,38 @@ def test_a_mark_is_the_limit_that_a_process_has_and_may_not_exceed(tmp_path) -> 
         assert mark.bearers() == [child.pid]
         assert mark.end_bearers() == []
     assert own_mark() != mark
+
+
+def test_what_another_thread_starts_meanwhile_does_not_bear_the_mark() -> None:
+    mark = Mark.new()
+    code = "import resource; print(resource.getrlimit(10)[0])"
+    with ThreadPoolExecutor(1) as threads, mark.borne():
+        told = threads.submit(run, [sys.executable, "-S", "-c", code])
+        wait([told], timeout=0.5)  # as long as it would take, had it not to wait
+
+    assert int(told.result().stdout) != mark.value
+
+
+def _starts(source: str) -> list[int]:
+    """Return the lines that start a process in no turn."""
+    calls, in_turn = set[ast.Call](), set[ast.AST]()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and STARTS.fullmatch(ast.unparse(node.func)):
+            calls.add(node)
+        if isinstance(node, ast.With) and TURN.search(
+            ", ".join(map(ast.unparse, node.items))
+        ):
+            in_turn.update(ast.walk(node))
+    return [call.lineno for call in calls - in_turn]
+
+
+def test_all_that_the_harness_starts_takes_its_turn() -> None:
+    files = [*Path("compat").rglob("*.py"), Path("refengine/testing/owned.py")]
+
+    assert _starts("subprocess.run(['true'])") == [1]
+    assert [
+        f"{file}:{line}" for file in files for line in _starts(file.read_text("utf-8"))
+    ] == []
 
 
 def test_what_a_killed_check_leaves_ends_itself_or_is_swept(tmp_path) -> None:

@@ -28,6 +28,7 @@ from typing import Final, Protocol
 
 from compat.engines.capabilities import MissingExtraError
 from refengine.errors import RefengineError
+from refengine.testing.owned import run, unmarked
 
 SOURCES: Final = Path(__file__).parent / "go"
 """A folder for each package in Go, and ``mods``: what each version is built with."""
@@ -74,9 +75,7 @@ def said_by(
     """
     why = why or f"{command[0]} does not work: put one that does on the path"
     try:
-        done = subprocess.run(  # noqa: S603  # a tool that was found, no shell
-            command, cwd=cwd, env=env, capture_output=True, text=True, check=False
-        )
+        done = run(command, cwd=cwd, env=env)
     except OSError as error:
         raise DriverBuildError(name, str(error), why) from error
     if done.returncode:
@@ -217,9 +216,11 @@ class GoDriver:
         tags = ["-tags", self.tags + (",subject" if self.subject else "")]
         command = [go, "build", *tags, "-o", str(built), "./main"]
         said: list[str] = []
-        with subprocess.Popen(  # noqa: S603  # the Go that was found, no shell
-            command, cwd=work, env=_environment(), stderr=subprocess.PIPE, text=True
-        ) as compiling:
+        with unmarked():
+            compiling = subprocess.Popen(  # noqa: S603  # the Go that was found, no shell
+                command, cwd=work, env=_environment(), stderr=subprocess.PIPE, text=True
+            )
+        with compiling:
             for line in compiling.stderr or ():
                 said.append(line)
                 if self.subject is None or line.startswith("go: "):

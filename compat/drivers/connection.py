@@ -39,6 +39,7 @@ from compat.process import (
 )
 from refengine.errors import RefengineError, error
 from refengine.testing.clock import VirtualLoop
+from refengine.testing.owned import unmarked
 
 PROTOCOL: Final = 2
 """The version that drivers are asked for."""
@@ -132,15 +133,16 @@ class DriverProcess:
         self.over: ChildError | None = None
         log = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process
         self._log = FileLog(log)
-        self._process = subprocess.Popen(  # noqa: S603  # no shell
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            bufsize=0,
-            cwd=cwd,
-            env=env,
-        )
+        with unmarked():  # it may be kept for other sides
+            self._process = subprocess.Popen(  # noqa: S603  # no shell
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                bufsize=0,
+                cwd=cwd,
+                env=env,
+            )
         weakref.finalize(self, _end, self._process, log)
         self._pid = os.getpid()
         self._in = descriptor(self._process.stdin)

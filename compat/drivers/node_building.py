@@ -20,7 +20,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +31,7 @@ from compat.drivers.building import DOWNLOADS, DriverBuildError, cache, locked, 
 from compat.drivers.connection import KeptDriver
 from compat.drivers.saying import SubjectMistakeError
 from compat.engines.capabilities import MissingExtraError
+from refengine.testing.owned import run
 
 SOURCES: Final = Path(__file__).parent / "typescript"
 """A folder for each driver; ``peer`` and ``world`` are in all of them."""
@@ -300,9 +300,7 @@ def _compile(node: str, home: Path, folder: Path, subject: ScriptSubject) -> Non
         (work / "package.json").write_text(json.dumps({"type": "module"}), "utf-8")
         (work / "node_modules").symlink_to(home / "node_modules")
         command = [node, str(home / TSC), "-p", "..", "--pretty", "false"]
-        done = subprocess.run(  # noqa: S603  # the Node that was found, no shell
-            command, cwd=work / OWN, capture_output=True, text=True, check=False
-        )
+        done = run(command, cwd=work / OWN)
         if done.returncode:
             raise _refused(subject, done.stdout + done.stderr)
         data = {n: d for n, d in subject.files.items() if n not in scripts}

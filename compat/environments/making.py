@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -17,7 +16,7 @@ from compat.environments.pythons import (
     lacks,
     needed,
 )
-from refengine.testing.owned import Mark
+from refengine.testing.owned import run
 
 LAST: Final = 8
 """So many of the last lines are told of an install that failed."""
@@ -85,20 +84,9 @@ def _by_pip(folder: Path, python: PythonFacts) -> tuple[Sequence[str], Sequence[
 
 
 def _run(command: Sequence[str], shown: str, by: str) -> None:
-    with Mark.new().borne():  # or it might bear that of a side that is just started
-        process = subprocess.Popen(  # noqa: S603  # uv, or a Python's own pip; no shell
-            command,
-            env=_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-        )
-    with process:
-        out, error = process.communicate()
-    if process.returncode:
-        raise EnvironmentMakingError(shown, by, _last(error or out))
+    done = run(command, env=_environment())
+    if done.returncode:
+        raise EnvironmentMakingError(shown, by, _last(done.stderr or done.stdout))
 
 
 def _environment() -> Mapping[str, str]:

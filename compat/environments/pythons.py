@@ -17,6 +17,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from refengine.testing.owned import run
+
 PATIENCE: Final = 60.0
 """Seconds that a Python may take to say what it is."""
 LEAST: Final = (3, 11)
@@ -128,14 +130,7 @@ def asked(executable: str | Path) -> PythonFacts:
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str] | None:
     try:
-        return subprocess.run(  # noqa: S603  # a Python of the user's, no shell
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            text=True,
-            timeout=PATIENCE,
-        )
+        return run(command, seconds=PATIENCE)
     except (OSError, subprocess.TimeoutExpired):
         return None
 

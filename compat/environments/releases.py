@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from typing import Final
 
 from packaging.version import InvalidVersion, Version
+
+from refengine.testing.owned import run
 
 AVAILABLE: Final = re.compile(r"^Available versions: (.+)$", re.MULTILINE)
 
@@ -51,13 +52,7 @@ def _version(text: str) -> Version:
 
 def _available(package: str, *, pre: bool) -> Sequence[str]:
     command = [sys.executable, "-I", "-m", "pip", "index", "versions", package]
-    done = subprocess.run(  # noqa: S603  # our own pip, no shell
-        [*command, "--disable-pip-version-check", *(["--pre"] if pre else [])],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-        text=True,
-    )
+    done = run([*command, "--disable-pip-version-check", *(["--pre"] if pre else [])])
     found = AVAILABLE.search(done.stdout)
     if found is None:
         said = (done.stderr.strip().splitlines() or ["pip says nothing"])[-1]

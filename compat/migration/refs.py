@@ -21,7 +21,7 @@ from typing import Final
 
 from compat.environments.cache import SideEnvironment
 from refengine.testing.ordering import Move
-from refengine.testing.owned import folder_prefix
+from refengine.testing.owned import folder_prefix, run
 
 
 class RefError(ValueError):
@@ -123,15 +123,7 @@ def _run(
 ) -> subprocess.CompletedProcess[str]:
     command: Sequence[str] = ("git", "-C", str(folder), *arguments)
     more = {} if index is None else {"GIT_INDEX_FILE": str(index)}
-    return subprocess.run(  # noqa: S603  # the command is ours, and no shell reads it
-        command,
-        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0", **more},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-        text=True,
-        errors="surrogateescape",
-    )
+    return run(command, env={**os.environ, "GIT_OPTIONAL_LOCKS": "0", **more})
 
 
 DEFAULT: Final = "subject"

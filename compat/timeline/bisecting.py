@@ -25,7 +25,7 @@ from compat.verdicts.timeline import (
     VersionJudged,
     changes,
 )
-from refengine.testing.owned import folder_prefix
+from refengine.testing.owned import folder_prefix, run, unmarked
 
 Judge: TypeAlias = Callable[[str], "VersionJudged | None"]
 """Judges a version, or returns None if that is not possible."""
@@ -156,14 +156,15 @@ class JudgingCommand:
         pairs = ((VERSION, version), (REPORT, str(report)))
         words = [_filled(each, pairs) for each in self._words]
         try:
-            process = subprocess.Popen(  # noqa: S603  # the user's own command
-                words,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            with unmarked():
+                process = subprocess.Popen(  # noqa: S603  # the user's own command
+                    words,
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
         except OSError as error:
             raise TimelineError(f"{words[0]!r} cannot be started: {error}") from None
         with process:
@@ -225,9 +226,7 @@ def _git(repository: Path, *words: str) -> list[str]:
     """Return the lines that git prints; raises TimelineError."""
     command = ["git", "-C", str(repository), *words]
     try:
-        done = subprocess.run(  # noqa: S603  # git, with words of ours and a name
-            command, capture_output=True, text=True, check=False
-        )
+        done = run(command)
     except OSError as error:
         raise TimelineError(f"git cannot be started: {error}") from None
     if done.returncode:

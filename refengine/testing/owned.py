@@ -8,7 +8,9 @@
 
 A mark is a value of a limit that Linux has not heeded since 2.4, that of file locks.
 Whatever a process starts inherits it, and neither a session of its own nor another
-folder, environment or parent takes it away; only who sets that limit does. The value
+folder, environment or parent takes it away; only who sets that limit does. So all that
+is started for no side waits for its turn (``unmarked``, ``run``): beside a side that
+another thread starts it would bear that side's mark, and be ended with it. The value
 says which process made it, and so does the name of a temporary folder: what a check
 that was killed left behind is found by the next one (``sweep``). Elsewhere than on
 Linux nothing bears a mark.
@@ -23,10 +25,11 @@ import re
 import select
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -107,6 +110,45 @@ class Mark:
 
 _LOCKS: Final = 10
 """RLIMIT_LOCKS, which Python has no name for."""
+
+
+@contextlib.contextmanager
+def unmarked() -> Generator[None]:
+    """Have what is started in the block bear no mark but that of this process."""
+    with _IN_TURN:
+        yield
+
+
+def run(
+    command: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    seconds: float | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a tool of ours, which bears no side's mark and gets no input, to its end.
+
+    Bytes that are no text come back as surrogates. Raises OSError if it cannot be
+    started, and TimeoutExpired, once it is ended, if it takes longer than ``seconds``.
+    """
+    with unmarked():
+        process = subprocess.Popen(  # noqa: S603  # the caller's words, and no shell
+            command,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="surrogateescape",
+        )
+    with process:
+        try:
+            out, error = process.communicate(timeout=seconds)
+        except BaseException:  # whoever ends the wait has no use for the process
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, error)
 
 
 def own_mark() -> Mark | None:

@@ -20,6 +20,7 @@ from threading import Lock
 from typing import Final
 
 from refengine.testing.isolation import own_network as holder
+from refengine.testing.owned import run, unmarked
 
 CHILD: Final = str(holder.__file__)
 PATIENCE: Final = 10.0
@@ -60,12 +61,13 @@ def own_network() -> Generator[OwnNetwork | None]:
         ours.settimeout(PATIENCE)
         with theirs:
             number = theirs.fileno()
-            child = subprocess.Popen(  # noqa: S603  # our own file
-                [sys.executable, "-I", "-S", CHILD, str(number)],
-                pass_fds=[number],
-                stdin=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
+            with unmarked():
+                child = subprocess.Popen(  # noqa: S603  # our own file
+                    [sys.executable, "-I", "-S", CHILD, str(number)],
+                    pass_fds=[number],
+                    stdin=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
         try:
             yield _entered(ours, child.pid, enter)
         finally:
@@ -82,7 +84,4 @@ def _entered(ours: socket.socket, process: int, enter: str) -> OwnNetwork | None
     if more is None:
         return None
     network = OwnNetwork(ours, (enter, "--target", str(process), *more, "--net"))
-    tried = subprocess.run(  # noqa: S603  # the system's own command
-        network.inside(["true"]), capture_output=True, check=False
-    )
-    return network if tried.returncode == 0 else None
+    return network if run(network.inside(["true"])).returncode == 0 else None
