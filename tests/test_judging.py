@@ -300,7 +300,7 @@ def shouting(_):
 def test_allowed_difference_is_used_if_its_own_world_needs_it() -> None:
     masks = [PLEASE, Mask("state", "[*].messages[0].content")]
     masks.append(Mask("second_turn", "[*].messages[0].content"))
-    allowed = tuple(Allow(mask, "shouts", TURNS) for mask in masks)
+    allowed = tuple(Allow([mask], "shouts", TURNS) for mask in masks)
 
     verdict = judge(same, shouting, Terms(allowed=allowed))
 
@@ -310,7 +310,7 @@ def test_allowed_difference_is_used_if_its_own_world_needs_it() -> None:
 
 
 def test_unused_allowance_is_stale() -> None:
-    verdict = judge(same, same, Terms(allowed=(Allow(PLEASE, "shouts", CALLS),)))
+    verdict = judge(same, same, Terms(allowed=(Allow([PLEASE], "shouts", CALLS),)))
 
     assert [each.used for each in verdict.allowed] == [False]
     assert code_of(verdict) == 5

@@ -45,6 +45,8 @@ def test_empty_file_has_defaults(tmp_path: Path) -> None:
         ),
         ("[[volatile]]\nchannel = 'effect'\npath = 'x'", "did you mean 'effects'?"),
         ("[[volatile]]\nchannel = 'effects'\npath = 'x'", "reason: Field required"),
+        ("[[cases.'a.py'.allow]]\nchannel = ['effect']", "did you mean 'effects'?"),
+        ("[[cases.'a.py'.allow]]\nchannel = []", "at least 1 item"),
         (
             "[[cases.'a.py'.allow]]\nchannel = 'state'\npath = 'x'\nreason = 'y'",
             "world: Field required",

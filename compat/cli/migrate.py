@@ -14,7 +14,6 @@ from compat.cli.command import (
     argument,
     flag,
     group,
-    line_again,
     option,
     refuse,
     refusing,
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
     from compat.migration.given import GivenData
     from compat.migration.subject_runner import CheckOptions
     from compat.migration.surroundings import AskedSides
+    from compat.report.next_step import NextStep
     from compat.verdicts.migration import JudgedCase, Migration
 
 CHECK: Final = "migrate check"
@@ -219,7 +219,8 @@ def check(  # noqa: PLR0913  # the options of the command
         one_sided = bool(programs or recorded)
         wrong = wrong or _wrong_pair(sides, on, reports=reports, one_sided=one_sided)
     else:
-        pairs = sides, settings, reproducer, require, worlds, tools, *engines, around
+        paths = settings, reproducer, files.world
+        pairs = sides, *paths, require, worlds, tools, *engines, around
         wrong = wrong or _wrong_folder(on, wire=wire, pairs=any(pairs))
     if wrong:
         refuse(CHECK, wrong)
@@ -360,7 +361,7 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
         found = checking.check(old, new, terms, shown)
     # The verdict first: what becomes of files is no part of it.
     plays_alone = old.language == PYTHON and how.wire is None and not any(asked)
-    again = line_again() if plays_alone and reproducer is None else ""
+    again = files.next_step(reproducer, alone=plays_alone)
     out = _show(found.verdict, how, _wire_lines(how), again=again, verbose=verbose)
     if reproducer is not None:
         out.print(f"\n{_reproduced(found, reproducer, how.profile)}")
@@ -385,7 +386,8 @@ def _programs(
     terms = terms_of_program(settings, new, require)
     with progress_of(CHECK, how) as shown:
         found = check_programs(old, new, terms, shown, words)
-    _show(found.verdict, how, spoken_lines(found), verbose=verbose)
+    again = files.next_step(alone=False)
+    _show(found.verdict, how, spoken_lines(found), again=again, verbose=verbose)
     said = str(old), str(new)
     return _write_pair(files, found.verdict, how, said, spoken_json(found))
 
@@ -414,7 +416,7 @@ def _show(
     more: Iterable[Text | str] = (),
     *,
     verbose: bool,
-    again: str = "",
+    again: NextStep | None = None,
 ) -> Console:
     """Print what is said of one verdict; return where."""
     from compat.report.migration import lines

@@ -10,11 +10,12 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from compat.cli.command import option, refusing
+from compat.cli.command import line_again, option, refusing
 from compat.cli.values import OUTPUT
 
 if TYPE_CHECKING:
-    from compat.verdicts.migration import JudgedCase
+    from compat.report.next_step import NextStep
+    from compat.verdicts.migration import JudgedCase, Migration
 
 F = TypeVar("F", bound=Callable[..., int])
 
@@ -27,6 +28,7 @@ class ReportFiles:
     markdown: Path | None = None
     junit: Path | None = None
     html: Path | None = None
+    world: Path | None = None
 
     def check(self, command: str) -> None:
         """Refuse two files at one path, before the work."""
@@ -36,6 +38,21 @@ class ReportFiles:
 
         with refusing(command, SamePathError):
             check_paths(asdict(self))
+
+    def next_step(self, reproducer: Path | None = None, *, alone: bool) -> NextStep:
+        """Return how to keep what shows a divergence, unless that is asked for.
+
+        ``alone`` tells that a script could show it without the harness.
+        """
+        from compat.report.next_step import NextStep
+
+        if self.world is not None or reproducer is not None:
+            return NextStep()
+        if alone:
+            does = "writes a script that shows it without the harness"
+            return NextStep(f"{line_again()} --reproducer repro", does)
+        does = "writes the smallest world that shows it"
+        return NextStep(f"{line_again()} --save-world world.json", does)
 
     def write(
         self, document: Callable[[], Mapping[str, object]], cases: Sequence[JudgedCase]
@@ -60,9 +77,19 @@ class ReportFiles:
         for path, text in wanted:
             if path is not None:
                 _write(path, text())
+        if self.world is not None:
+            self._write_world(self.world, cases[0].verdict)
         if os.environ.get("GITHUB_ACTIONS") == "true":
             for line in annotation_lines(cases):
                 sys.stdout.write(f"{scrubbed(line)}\n")
+
+    def _write_world(self, path: Path, verdict: Migration) -> None:
+        from compat.migration.reproducer import world_text
+
+        if verdict.divergence is None or verdict.world is None:
+            sys.stderr.write(f"no divergence was found, so {path} is not written\n")
+        else:
+            _write(path, world_text(verdict.world))
 
 
 def _write(path: Path, text: str) -> None:
@@ -79,6 +106,11 @@ def writing(check: F) -> F:
     @option("--markdown", about="write one for a CI's summary", kind=OUTPUT)
     @option("--junit", about="write one for a CI that reads JUnit", kind=OUTPUT)
     @option("--html", about="write it as a page, old and new beside", kind=OUTPUT)
+    @option(
+        "--save-world",
+        about="write the smallest world that diverges: for an allowance, or --worlds",
+        kind=OUTPUT,
+    )
     @wraps(check)
     def written(
         *,
@@ -86,8 +118,9 @@ def writing(check: F) -> F:
         markdown: Path | None,
         junit: Path | None,
         html: Path | None,
+        save_world: Path | None,
         **more: Any,  # noqa: ANN401  # the other options of the command
     ) -> int:
-        return check(files=ReportFiles(json, markdown, junit, html), **more)
+        return check(files=ReportFiles(json, markdown, junit, html, save_world), **more)
 
     return cast("F", written)

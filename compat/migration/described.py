@@ -220,7 +220,14 @@ def named(
     lines = around(channel, ours, theirs, at)
     causes = tuple(_causes(old, new, entry.value["run"]))
     return DescribedDivergence(
-        code, found.severity, found.summary, precise, where, lines, causes
+        code,
+        found.severity,
+        found.summary,
+        precise,
+        where,
+        lines,
+        causes,
+        innermost=difference,
     )
 
 

@@ -1,7 +1,8 @@
 """Where two traces differ: channel by channel, every place, type-strict.
 
 1, 1.0 and true differ. What is declared volatile or allowed is a pattern of a path,
-``[*]`` for any index, and covers all that lies under it.
+``[*]`` for any index, and covers all that lies under it; what is allowed may also name
+the role of a message and the texts of both sides, ``*`` for any piece.
 """
 
 from __future__ import annotations
@@ -38,6 +39,44 @@ class Mask:
             return False
         steps = re.escape(self.path).replace(re.escape("[*]"), r"\[\d+\]")
         return re.match(rf"{steps}(?=[.\[]|\Z)", difference.path) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedTexts(Mask):
+    """Places where a text of OLD's may be one of NEW's, in messages of one role.
+
+    In a text ``*`` stands for any piece of it; None is any value, and "" any role. So a
+    right wording does not let a wrong one pass at the same place.
+    """
+
+    role: str = ""
+    old: str | None = None
+    new: str | None = None
+
+    def covers(self, difference: Difference) -> bool:
+        """Tell whether the difference is between such texts at such a place."""
+        sides = (self.old, difference.old), (self.new, difference.new)
+        return (
+            Mask(self.channel, self.path).covers(difference)
+            and self.role in {"", difference.role}
+            and all(wanted is None or _fits(wanted, text) for wanted, text in sides)
+        )
+
+
+def _fits(wanted: str, text: Json) -> bool:
+    """Tell whether a value is such a text; in a time that grows with its length."""
+    if not isinstance(text, str) or text == MISSING:
+        return False
+    first, *rest = wanted.split("*")
+    if not rest:
+        return text == wanted
+    *middle, last = rest
+    at = len(first)
+    for piece in middle:
+        found = text.find(piece, at)
+        at = found + len(piece) if found >= 0 else len(text) + 1
+    is_room = at <= len(text) - len(last)
+    return is_room and text.startswith(first) and text.endswith(last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +155,7 @@ class SameEdit(Mask):
         """Return the edit of a difference, None if it is not that of one text."""
         values = difference.old, difference.new
         inside = [*_innermost(*values, difference.path)]
-        edit = _edit(*inside[0][1:]) if len(inside) == 1 else None
+        edit = _edit(*inside[0][1:3]) if len(inside) == 1 else None
         return edit and cls(difference.channel, difference.path, *edit)
 
     def covers(self, difference: Difference) -> bool:
@@ -259,8 +298,8 @@ def _in_channel(
         if ours is not None and theirs is not None:
             for mask in unknown:
                 values = mask.compared(ours.value, theirs.value)
-        for path, left, right in _innermost(*values, f"[{at}]"):
-            yield Difference(channel, path, left, right, seq)
+        for path, left, right, role in _innermost(*values, f"[{at}]"):
+            yield Difference(channel, path, left, right, seq, role)
 
 
 class NoValue(Enum):
@@ -273,21 +312,30 @@ ABSENT: Final = NoValue.ABSENT
 Part: TypeAlias = "Json | NoValue"
 
 
-def _innermost(old: Part, new: Part, path: str) -> Iterator[tuple[str, Json, Json]]:
-    """Yield path and values of every innermost difference."""
+def _innermost(
+    old: Part, new: Part, path: str, role: str = ""
+) -> Iterator[tuple[str, Json, Json, str]]:
+    """Yield path, values and the message's role of every innermost difference."""
     if isinstance(old, NoValue) or isinstance(new, NoValue):
-        yield path, _shown(old), _shown(new)
+        yield path, _shown(old), _shown(new), role
     elif isinstance(old, Mapping) and isinstance(new, Mapping):
+        role = _role(old, new, role)
         for key in sorted({*old, *new}):
             ours, theirs = old.get(key, ABSENT), new.get(key, ABSENT)
-            yield from _innermost(ours, theirs, path + step(key))
+            yield from _innermost(ours, theirs, path + step(key), role)
     elif isinstance(old, list) and isinstance(new, list):
         for at in range(max(len(old), len(new))):
             ours = old[at] if at < len(old) else ABSENT
             theirs = new[at] if at < len(new) else ABSENT
-            yield from _innermost(ours, theirs, f"{path}[{at}]")
+            yield from _innermost(ours, theirs, f"{path}[{at}]", role)
     elif not same(old, new):
-        yield path, old, new
+        yield path, old, new, role
+
+
+def _role(old: Entry, new: Entry, outside: str) -> str:
+    """Return the role that both have as a message, else that of what they stand in."""
+    role = old.get("role")
+    return role if isinstance(role, str) and role == new.get("role") else outside
 
 
 def index_of(path: str) -> int:

@@ -23,7 +23,7 @@ from compat.environments.making import EnvironmentMakingError
 from compat.environments.naming import EnvironmentChoiceError
 from compat.environments.pythons import PythonError
 from compat.migration.check import Checked, check_all, code_of, corpus_of
-from compat.migration.differences import Mask
+from compat.migration.differences import AllowedTexts, Mask
 from compat.migration.given import NOTHING, GivenData, Samples, read_given
 from compat.migration.judge import Allow, Terms
 from compat.migration.options import Reach
@@ -36,6 +36,7 @@ from compat.migration.refs import (
 from compat.migration.reproducer import NotOursError
 from compat.migration.settings import (
     FILE,
+    Allowance,
     DeclaredCase,
     MeantOrder,
     Settings,
@@ -126,9 +127,7 @@ class Piece:
             found.holds or settings.require,
             tuple(Mask(each.channel, each.path) for each in settings.volatile),
             tuple(
-                Allow(
-                    Mask(each.channel, each.path), each.reason, self._world(each.world)
-                )
+                Allow(_allowed(each), each.reason, self._world(each.world))
                 for each in found.allow
             ),
             outside=settings.outside,
@@ -169,6 +168,11 @@ class Piece:
             raise SettingsError(
                 self.folder / FILE, [f"world {name!r}: {error}"]
             ) from None
+
+
+def _allowed(said: Allowance) -> Sequence[AllowedTexts]:
+    texts = said.role or "", said.old, said.new
+    return [AllowedTexts(channel, said.path, *texts) for channel in said.channel]
 
 
 def pieces_in(folder: Path) -> list[Piece]:

@@ -101,7 +101,7 @@ TRIES_IN_A_FOLDER: Final = 40
 class Allow:
     """A declared intended difference and the smallest world that needs it."""
 
-    mask: Mask
+    masks: Sequence[Mask]
     reason: str
     world: Scenario
 
@@ -130,7 +130,7 @@ class Terms:
     @property
     def masks(self) -> tuple[Mask, ...]:
         """All places that may differ."""
-        allowed = (each.mask for each in self.allowed)
+        allowed = (mask for each in self.allowed for mask in each.masks)
         return (*self.volatile, *allowed, *self.by_door)
 
 
@@ -346,8 +346,9 @@ class MigrationJudge(Generic[P]):
         ((ours, theirs),) = self.beside(self.old, new, [allow.world])
         sides = by_channel(ours), by_channel(theirs)
         found = differences(*sides, masks=terms.volatile)
-        used = any(allow.mask.covers(each) for each in found)
-        return Allowed(allow.mask.channel, allow.mask.path, allow.reason, used)
+        used = any(mask.covers(each) for mask in allow.masks for each in found)
+        channels = ", ".join(mask.channel for mask in allow.masks)
+        return Allowed(channels, allow.masks[0].path, allow.reason, used)
 
     def _explained(
         self,

@@ -70,13 +70,17 @@ def write_reproducer(
             target = folder / side / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(text)
-    told = json_without_secrets(world.model_dump(mode="json", exclude_defaults=True))
-    data = json.dumps(told, indent=2, ensure_ascii=False)
-    (folder / WORLD).write_text(f"{data}\n", "utf-8")
+    (folder / WORLD).write_text(world_text(world), "utf-8")
     script = folder / SCRIPT
     said = output_scrubber().text(_script(found, world, sides, profile))
     script.write_text(said, "utf-8")
     return script
+
+
+def world_text(world: Scenario) -> str:
+    """Return a world as a file has it, without secrets."""
+    told = json_without_secrets(world.model_dump(mode="json", exclude_defaults=True))
+    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
 
 
 def _script(

@@ -24,10 +24,13 @@ path = "[*].data.at"
 reason = "a time stamp"
 
 [[cases."right.py".allow]]
-channel = "requests"
-path = "[*].messages[0].content"
-reason = "one newline less on purpose"
-world = "worlds/newline.json"
+channel = ["requests", "state"]
+path = "[*].messages[*].content"
+role = "tool"
+old = "Error: no tool *"
+new = "There is no tool *"
+reason = "the new framework's own words for a tool that it does not have"
+world = "worlds/no_tool.json"
 
 [[equivalent]]
 file = "right.py"
@@ -51,6 +54,7 @@ from typing import Annotated, Final
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
@@ -61,6 +65,7 @@ from pydantic import (
 from compat.migration.codes import CODES
 from compat.migration.options import known
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
+from refengine.messages import Role
 from refengine.testing.channels import CHANNELS
 from refengine.testing.given_text import read_toml
 from refengine.testing.subject_worlds.unusual import OUTSIDE
@@ -80,6 +85,11 @@ class SettingsError(ValueError):
 Relation = Annotated[str, AfterValidator(lambda v: known(v, RELATIONS, "relation"))]
 CodeName = Annotated[str, AfterValidator(lambda v: known(v, CODES, "code"))]
 ChannelName = Annotated[str, AfterValidator(lambda v: known(v, CHANNELS, "channel"))]
+Channels = Annotated[
+    tuple[ChannelName, ...],
+    BeforeValidator(lambda v: [v] if isinstance(v, str) else v),
+    Field(min_length=1),
+]
 Outside = Annotated[str, AfterValidator(lambda v: known(v, OUTSIDE, "declaration"))]
 Text = Annotated[str, Field(min_length=1)]
 
@@ -98,10 +108,20 @@ class Volatile(SettingsPart):
     reason: Text
 
 
-class Allowance(Volatile):
-    """An intended difference; ``world`` is the file of the smallest one needing it."""
+class Allowance(SettingsPart):
+    """An intended difference; ``world`` is the file of the smallest one needing it.
 
+    It may show in several channels, be that of messages with one ``role``, and between
+    texts: what ``old`` and ``new`` have, with ``*`` for any piece.
+    """
+
+    channel: Channels
+    path: Text
+    reason: Text
     world: Text
+    role: Role | None = None
+    old: str | None = None
+    new: str | None = None
 
 
 class Equivalent(SettingsPart):

@@ -13,6 +13,7 @@ from rich.text import Text
 from compat.report.conform_text import counted, does
 from compat.report.counterexample import code
 from compat.report.divergence_sentence import sentence
+from compat.report.next_step import NextStep
 from compat.report.values import Row, both, brief, columns, rows_beside
 from compat.verdicts.migration import (
     SIDES,
@@ -53,13 +54,17 @@ WIDE: Final = 200
 
 
 def lines(
-    verdict: Migration, *, verbose: bool = False, again: str = "", width: int = NARROW
+    verdict: Migration,
+    *,
+    verbose: bool = False,
+    again: NextStep | None = None,
+    width: int = NARROW,
 ) -> Iterator[Text]:
     """Yield the lines of the report: answer, evidence, what to do, what it rests on.
 
     What only who works on the check needs, such as hashes and counts of hooks, is shown
-    if it is ``verbose``. ``again`` is the command line that gave this verdict. Where
-    the terminal is ``width`` enough, old and new stand side by side.
+    if it is ``verbose``. ``again`` keeps what shows a divergence.
+    Where the terminal is ``width`` enough, old and new stand side by side.
     """
     yield from answer(verdict)
     yield from map(_indented, version_lines(verdict.versions))
@@ -73,7 +78,9 @@ def lines(
     yield from evidence(verdict, width)
     shown = None if verdict.world is None else verdict.divergence
     if shown is not None and again and not verdict.sufficient:
-        yield from _next(shown, again)
+        yield Text()
+        yield Text("Next:")
+        yield from map(_indented, again.lines(shown.innermost or shown.difference))
     for allowed in verdict.allowed:
         word = "used" if allowed.used else "UNUSED: its world does not need it"
         yield _indented(
@@ -96,21 +103,6 @@ def evidence(verdict: Migration, width: int = NARROW) -> Iterator[Text]:
         yield from (_indented(line) for line in code(broken.world))
     if verdict.divergence is not None and verdict.world is not None:
         yield from _divergence(verdict.divergence, verdict, width)
-
-
-def _next(found: DescribedDivergence, again: str) -> Iterator[Text]:
-    """Yield what to do about it: look closer, or say that it is meant."""
-    place = found.difference.anywhere
-    yield Text()
-    yield Text("Next:")
-    yield _indented(f"{again} --reproducer repro")
-    yield _indented("  writes a script that shows it without the harness", "dim")
-    yield _indented("If it is meant, allow it in migration.toml, with its world:")
-    yield _indented(f'  channel = "{found.difference.channel}", path = {_toml(place)}')
-
-
-def _toml(path: str) -> str:
-    return f"'{path}'" if '"' in path else f'"{path}"'
 
 
 def case_line(case: JudgedCase) -> Text:

@@ -33,7 +33,8 @@ class Difference:
     """One place in a channel where the sides differ, with both values there.
 
     ``path`` is a place among its entries, such as ``[2].messages[0].content``.
-    ``seq`` says when the entry was observed, on the side that has it.
+    ``seq`` says when the entry was observed, on the side that has it. ``role`` is that
+    of the message in which they differ, "" outside of one and where that differs, too.
     """
 
     channel: str
@@ -41,6 +42,7 @@ class Difference:
     old: Json
     new: Json
     seq: int = 0
+    role: str = ""
 
     @property
     def anywhere(self) -> str:
@@ -55,7 +57,8 @@ class DescribedDivergence:
     ``code`` is stable, for machines; ``summary`` is one sentence for a person.
     ``lines`` are what both sides show around it, marked ``-`` if only the old one does
     and ``+`` if only the new one. ``causes`` are errors that only one side had before
-    it, or why a way is lost, in the words of what raised them.
+    it, or why a way is lost, in the words of what raised them. ``innermost`` is all
+    that has to be allowed if it is meant, and ``difference`` what a person sees of it.
     """
 
     code: str
@@ -66,6 +69,7 @@ class DescribedDivergence:
     lines: Sequence[tuple[str, str]] = ()
     causes: Sequence[tuple[Side, str]] = ()
     places: Sequence[tuple[Side, str]] = ()
+    innermost: Difference | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ def judge_recorded(
 ) -> Migration:
     """Return the verdict on NEW, which is closed after it."""
     # A world of an allowance is not one that OLD was recorded in.
-    masks = (*terms.volatile, *(each.mask for each in terms.allowed))
+    masks = (*terms.volatile, *(mask for each in terms.allowed for mask in each.masks))
     terms = replace(terms, volatile=masks, allowed=())
     sessions = [each for file in files for each in file.sessions]
     known, corpus = RecordedSessions(sessions), recorded_corpus(sessions)
