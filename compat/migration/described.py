@@ -22,7 +22,7 @@ from compat.migration.codes import (
     other_call,
     sequence,
 )
-from compat.migration.differences import TraceChannels, index_of
+from compat.migration.differences import TraceChannels, index_of, narrowed
 from compat.migration.shown_texts import shown_code
 from compat.report.story import message_line
 from compat.verdicts.migration import DescribedDivergence, Difference, Side
@@ -227,7 +227,7 @@ def named(
         where,
         lines,
         causes,
-        innermost=difference,
+        innermost=narrowed(precise),
     )
 
 

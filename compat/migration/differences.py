@@ -153,9 +153,8 @@ class SameEdit(Mask):
     @classmethod
     def of(cls, difference: Difference) -> Self | None:
         """Return the edit of a difference, None if it is not that of one text."""
-        values = difference.old, difference.new
-        inside = [*_innermost(*values, difference.path)]
-        edit = _edit(*inside[0][1:3]) if len(inside) == 1 else None
+        inside = narrowed(difference)
+        edit = _edit(inside.old, inside.new)
         return edit and cls(difference.channel, difference.path, *edit)
 
     def covers(self, difference: Difference) -> bool:
@@ -330,6 +329,20 @@ def _innermost(
             yield from _innermost(ours, theirs, f"{path}[{at}]", role)
     elif not same(old, new):
         yield path, old, new, role
+
+
+def narrowed(found: Difference) -> Difference:
+    """Return the one place within a difference where both sides' values differ.
+
+    It is the difference itself where they do in several, or one side has nothing.
+    """
+    if MISSING in (found.old, found.new):
+        return found
+    inside = [*_innermost(found.old, found.new, found.path, found.role)]
+    if len(inside) != 1:
+        return found
+    ((path, old, new, role),) = inside
+    return Difference(found.channel, path, old, new, found.seq, role)
 
 
 def _role(old: Entry, new: Entry, outside: str) -> str:
