@@ -19,6 +19,7 @@ from refengine.messages import ToolCall, join_chunks
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import (
     SURROGATE,
+    encoded,
     parse_chunk,
     parse_message,
     show_message,
@@ -272,7 +273,10 @@ def _plain(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
 
 
 def _usual(arguments: str) -> str:
-    return json.dumps(json.loads(arguments)) if _is_object(arguments) else "{}"
+    if not _is_object(arguments):
+        return "{}"
+    written = json.dumps(json.loads(arguments), ensure_ascii=False)
+    return json.dumps(json.loads(SURROGATE.sub("?", encoded(written))))
 
 
 def _is_object(arguments: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Final
 
 from refengine.messages import ToolCall, join_chunks
 from refengine.testing import ops
-from refengine.testing.notation import SURROGATE, parse_chunk, parse_message
+from refengine.testing.notation import SURROGATE, encoded, parse_chunk, parse_message
 from refengine.testing.scenario import (
     AgentSpec,
     HandlerSpec,
@@ -213,14 +213,16 @@ def _calls(entry: ScriptEntry) -> Sequence[ToolCall]:
 def is_usual(arguments: str) -> bool:
     """Tell whether arguments are an object, written as Python writes one.
 
-    Only those come out as they were where an engine reads them and writes them again.
+    Only those come out as they were where an engine reads them and writes them again;
+    half of a character does not, since many readers refuse it.
     """
     try:
         tree: object = json.loads(arguments)
     except ValueError:
         return False
     written = (json.dumps(tree), json.dumps(tree, ensure_ascii=False))
-    return isinstance(tree, dict) and arguments in written
+    is_valid = encoded(written[1]) == written[1]
+    return isinstance(tree, dict) and is_valid and arguments in written
 
 
 def _is_object(arguments: str) -> bool:

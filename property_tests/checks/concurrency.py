@@ -124,10 +124,18 @@ def events_before_error(case: PlayedWorld) -> Iterator[Decision]:
 
 
 def first_failing(case: PlayedWorld) -> Iterator[Decision]:
-    """Ask that the run ends with the error of the first call that failed."""
+    """Ask that the run ends with the error of the first call that failed.
+
+    Where all results are opened before a stream is read (posture
+    ``sequential_streams``), what cannot be opened fails before any stream does.
+    """
+    at_first = case.profile.sequential_streams == "opened"
     for batch, error in _failing(case):
         named = cast("dict[str, object]", error.data["error"]).get("call")
         broken = [call.id for call in batch.calls if failed(call)]
+        if at_first and batch.run.spec.streaming:
+            unopened = [call.id for call in batch.calls if not opened(call)]
+            broken = unopened or broken
         if named is not None and broken:
             claim = "the error that ends the run is of the first call that failed"
             yield Decision(claim, broken[0], named, error)

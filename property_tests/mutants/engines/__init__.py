@@ -16,6 +16,7 @@ from property_tests.mutants.engines import (
     context,
     depth,
     direct,
+    edges,
     editing,
     errors,
     events,
@@ -103,6 +104,7 @@ ENGINES: Final[tuple[Mutant, ...]] = tuple(
         names,
         values,
         editing,
+        edges,
     )
     for mutant in module.MUTANTS
 )

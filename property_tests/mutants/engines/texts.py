@@ -83,8 +83,8 @@ def _system_first(messages: Sequence[Message]) -> Sequence[Message]:
     return sorted(messages, key=lambda each: each.role != "system")
 
 
-def _called(change: Callable[[ToolCall], ToolCall]) -> Patch:
-    """Run another call than the one of the message."""
+def called(change: Callable[[ToolCall], ToolCall]) -> Patch:
+    """Return what runs another call than the one of the message."""
 
     def replaced(right: Right) -> Right:
         def prepare_call(self: Given, call: ToolCall, bound: object) -> Given:
@@ -107,8 +107,8 @@ def _arguments_in_json(call: ToolCall) -> ToolCall:
     return call
 
 
-def _results(change: Callable[[str], str]) -> Patch:
-    """Take another text for the result of a call."""
+def results(change: Callable[[str], str]) -> Patch:
+    """Return what takes another text for the result of a call."""
 
     def replaced(right: Right) -> Right:
         async def opened(self: Given, ctx: Context, streaming: bool) -> None:
@@ -163,7 +163,7 @@ def _no_arguments(call: ToolCall) -> ToolCall:
 
 
 def _arguments_as(change: Callable[[str], str]) -> Patch:
-    return _called(lambda call: replace(call, arguments=change(call.arguments)))
+    return called(lambda call: replace(call, arguments=change(call.arguments)))
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
@@ -235,25 +235,25 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "arguments-stripped",
         "Tools are given arguments without the space around them.",
         "SURF-001 WRAP-002",
-        _called(_arguments_stripped),
+        called(_arguments_stripped),
     ),
     broken(
         "arguments-that-are-json",
         "Arguments that are not JSON are taken for an empty object.",
         "SURF-001 WRAP-002",
-        _called(_arguments_in_json),
+        called(_arguments_in_json),
     ),
     broken(
         "results-cut-short",
         "Of a long result the first 64 characters are kept.",
         "MSG-010",
-        _results(_short),
+        results(_short),
     ),
     broken(
         "empty-results-filled-in",
         "A result that is empty is told as no output.",
         "WRAP-011",
-        _results(_something),
+        results(_something),
     ),
     wrong(
         "instruction-composed",
@@ -322,49 +322,49 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "no-arguments-are-an-object",
         "Empty arguments are taken for an empty object.",
         "SURF-001 WRAP-002",
-        _called(_no_arguments),
+        called(_no_arguments),
         says=AS_IT_IS,
     ),
     broken(
         "results-composed",
         "A result has composed letters for decomposed ones.",
         "MSG-010 WRAP-011",
-        _results(_composed),
+        results(_composed),
         says=AS_IT_IS,
     ),
     broken(
         "results-with-one-line-end",
         "A result has other line ends than its tool gave.",
         "MSG-010 WRAP-011",
-        _results(_one_line_end),
+        results(_one_line_end),
         says=AS_IT_IS,
     ),
     broken(
         "results-written-anew",
         "A result that is JSON is read and written again.",
         "MSG-010 WRAP-011",
-        _results(_written_anew),
+        results(_written_anew),
         says=AS_IT_IS,
     ),
     broken(
         "results-in-quotes",
         "A result is kept as a string of JSON.",
         "MSG-010 WRAP-011",
-        _results(json.dumps),
+        results(json.dumps),
         says=AS_IT_IS,
     ),
     broken(
         "results-escaped",
         "Angle brackets and ampersands of a result are escaped.",
         "MSG-010 WRAP-011",
-        _results(escape),
+        results(escape),
         says=AS_IT_IS,
     ),
     broken(
         "results-without-last-line-end",
         "A result loses the line ends that it closes on.",
         "MSG-010 WRAP-011",
-        _results(lambda text: text.rstrip("\r\n")),
+        results(lambda text: text.rstrip("\r\n")),
         says=AS_IT_IS,
     ),
 )
