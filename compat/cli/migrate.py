@@ -37,6 +37,7 @@ from compat.cli.migrate_programs import (
     spoken_lines,
 )
 from compat.cli.migrate_recordings import RecordedOld, of_recordings, recorded_json
+from compat.cli.migrate_scan import scan
 from compat.cli.migrate_sides import SideOptions, of_sides
 from compat.cli.on import ON, spread_on
 from compat.cli.values import OUTPUT_FOLDER, PATH, at_least, one_of
@@ -74,6 +75,7 @@ NO_SCRIPT: Final = (
 
 app = group("Check that migrated middleware still does the same.")
 app.add_command(bisect)
+app.add_command(scan)
 
 
 @app.command()

@@ -74,8 +74,8 @@ class FoundHere:
         """Read the sources of a folder; what cannot be read is none of them."""
         subjects: list[FoundFile] = []
         agents: list[FoundFile] = []
-        for path in islice(_sources(folder), MOST):
-            source = _source(path)
+        for path in islice(sources_in(folder), MOST):
+            source = source_of(path)
             if source is None or source.tree is None:
                 continue
             found = FoundFile(path.relative_to(folder), _framework(source))
@@ -105,14 +105,15 @@ class FoundHere:
         return one, other
 
 
-def _sources(folder: Path) -> Iterator[Path]:
+def sources_in(folder: Path) -> Iterator[Path]:
     """Yield the files of Python, those of a folder before those below it."""
     for root, folders, files in os.walk(folder):
         folders[:] = sorted(x for x in folders if x[0] != "." and x not in UNREAD)
         yield from (Path(root, x) for x in sorted(files) if x.endswith(".py"))
 
 
-def _source(path: Path) -> PythonSource | None:
+def source_of(path: Path) -> PythonSource | None:
+    """Return the source of a file that somebody wrote by hand, if it can be read."""
     try:
         if not path.is_file() or path.stat().st_size > LARGEST:
             return None

@@ -115,7 +115,7 @@ def said_names(sources: Iterable[str]) -> SaidNames:
     tools: dict[str, bool] = {}
     schemas: dict[str, None] = {}
     for source in python_sources(sources):
-        names.update(dict.fromkeys(_names(source.nodes)))
+        names.update(dict.fromkeys(names_in(source.nodes)))
         tools.update(_tools(source.nodes))
         schemas.update(dict.fromkeys(_schemas(source.nodes)))
     direct = tuple(name for name, is_direct in tools.items() if is_direct)
@@ -147,7 +147,7 @@ def _point(written: Data) -> EnginePoint:
     )
 
 
-def _names(nodes: Iterable[ast.AST]) -> Iterator[str]:
+def names_in(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Yield names, attributes, arguments and keys, wherever they stand in code."""
     for node in nodes:
         match node:

@@ -40,8 +40,8 @@ _ABSENT: Final = re.compile(
             re.escape(absent_text("@", ["@"])).replace("@", ".*?"),
             r"Error: .*? is not a valid tool, try one of \[.*?\]\.",
             r"Unknown tool name: '.*?'\. (?:Available tools: .*|No tools available\.)",
-            r"Model tried to call unavailable tool '.*?'\."
-            r" (?:Available tools: [^.]*|No tools are available)\.",
+            r"Model tried to call unavailable tool '.*?'\. Available tools: [^.]*\.",
+            r"Model tried to call unavailable tool '.*?'\. No tools are available\.",
         )
     )
 )
