@@ -126,7 +126,7 @@ def _first_lines(source: PythonSource) -> Mapping[str, int]:
     found: dict[str, int] = {}
     imports: dict[str, int] = {}
     for node in source.nodes:
-        line = getattr(node, "lineno", None)
+        line: int = getattr(node, "lineno", 0)
         into = imports if isinstance(node, ast.alias) else found
         for name in names_in([node]) if line else ():
             into[name] = min(line, into.get(name, line))

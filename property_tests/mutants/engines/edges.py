@@ -46,8 +46,10 @@ def _openings_first(right: Right) -> Right:
     """End the run with the error of a call that could not be opened, if one has it."""
 
     def error(self: Given) -> Given:
-        opening = (c.error for c in self.calls if getattr(c, "fault", None) is None)
-        return next(filter(None, opening), None) or right(self)
+        for call in self.calls:
+            if call.error is not None and getattr(call, "fault", None) is None:
+                return call.error
+        return right(self)
 
     return error
 
