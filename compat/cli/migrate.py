@@ -134,6 +134,11 @@ app.add_command(bisect)
     default=0.0,
     metavar="PCT",
 )
+@flag(
+    "--hand-over/--no-hand-over",
+    about="have NEW resume runs that OLD kept, where both sides keep them",
+    default=True,
+)
 @flag("--strict", about="what holds weakly does not pass: exit code 4")
 @option("--on", about=ON, metavar="WORKERS")
 @flag(
@@ -168,6 +173,7 @@ def check(  # noqa: PLR0913  # the options of the command
     reproducer: Path | None,
     sharpness_plays: int | None,
     min_sharpness: float,
+    hand_over: bool,
     strict: bool,
     on: str | None,
     verbose: bool,
@@ -240,6 +246,7 @@ def check(  # noqa: PLR0913  # the options of the command
         sharpness_plays=plays,
         min_sharpness=min_sharpness,
         strict=strict,
+        hand_over=hand_over and not wire,
     )
     if programs:
         with refusing(CHECK, *mistakes()):

@@ -31,6 +31,7 @@ from compat.migration.differences import (
     broken,
     differences,
 )
+from compat.migration.handed_worlds import HandedWorld, verdict_of, with_hand_over
 from compat.migration.pairs import (
     WORST,
     Anew,
@@ -64,6 +65,7 @@ from compat.verdicts.migration import (
     Allowed,
     Broken,
     Exercise,
+    HandOverVerdict,
     Migration,
     PointsVerdict,
     PointVerdict,
@@ -177,7 +179,8 @@ class MigrationJudge(Generic[P]):
 
     ``anew`` opens a side once more, in a process of its own: what depends on a process,
     such as the order of a set or what a module has gathered, differs only there. The
-    corpus may grow between two judgements; then only what is new in it is played.
+    corpus may grow between two judgements; then only what is new in it is played. With
+    ``hand_over`` worlds join it in which NEW goes on with a run that OLD kept.
     """
 
     old: P
@@ -185,6 +188,7 @@ class MigrationJudge(Generic[P]):
     anew: Anew
     progress: Progress = silent
     beside: Beside = by_turns
+    hand_over: bool = False
     _sessions: SideSessions | None = None
 
     @property
@@ -219,9 +223,14 @@ class MigrationJudge(Generic[P]):
         enough = None if explain else self._enough(terms)
         try:
             worlds, theirs = sessions.with_new(new, enough)
+            if self.hand_over and self.old.keeps and new.keeps:
+                sessions.corpus = with_hand_over(sessions.corpus, sessions.played)
+                worlds, theirs = sessions.with_new(new, enough)
         finally:  # worlds that were mended stay so, though NEW could not be played
             self.corpus = sessions.corpus
         terms = replace(terms, by_door=(*terms.by_door, *self.by_shape))
+        if not new.keeps:
+            worlds = [each for each in worlds if each.scenario.hand_over is None]
         if terms.everywhere:
             worlds = [replace(each, unusual=None) for each in worlds]
         compared = _compared(worlds, terms)
@@ -251,6 +260,7 @@ class MigrationJudge(Generic[P]):
             base,
             unsteady=len(noise),
             points=points_of(self.corpus, compared, terms.required),
+            hand_over=self._handed(new, compared, terms) if self.hand_over else None,
             holds=_held(compared, terms),
             unused=tuple(_unused(compared, [*ours.values(), *again.values()], terms)),
             broken=tuple(self._lacking(new, theirs, compared)),
@@ -264,6 +274,22 @@ class MigrationJudge(Generic[P]):
         return self._explained(
             base, (new, twin), compared, terms, effort, keeps=explain
         )
+
+    def _handed(
+        self, new: SideRunner, compared: ComparedSides, terms: Terms
+    ) -> HandOverVerdict:
+        """Return what is said of the runs that OLD kept."""
+        channels, none = {*channels_of(terms.required)}, frozenset[str]()
+        found = [
+            HandedWorld(
+                each.scenario.hand_over,
+                bool(channels & compared.differing.get(each.at, none)),
+                each.refused,
+            )
+            for each in compared.worlds
+            if each.scenario.hand_over is not None
+        ]
+        return verdict_of(self.old, new, found)
 
     def _again(self, new: SideRunner, *, explain: bool) -> SideRunner:
         # A graph's process takes seconds to import its frameworks: a folder has many.

@@ -20,6 +20,7 @@ from compat.verdicts.migration import (
     Exercise,
     ExercisedSetup,
     GivenWorlds,
+    HandOverVerdict,
     HiddenDivergence,
     JudgedCase,
     Migration,
@@ -419,6 +420,7 @@ def _basis(verdict: Migration, *, verbose: bool) -> Iterator[Text]:
     yield from map(_indented, map(_moved, verdict.moved))
     if verdict.points is not None:
         yield from map(_indented, _points(verdict.points))
+    yield from map(_indented, _handed(verdict.hand_over))
     for side in SIDES:
         if side in verdict.exercise:
             yield from _exercise(side, verdict.exercise[side], verbose=verbose)
@@ -479,6 +481,21 @@ def _points(found: PointsVerdict) -> Iterator[str]:
         elif each.diverging:
             worlds = counted(each.diverging, "world")
             yield f"  {each.id}: diverges in {worlds} ({found.guide}, {each.about})"
+
+
+def _handed(found: HandOverVerdict | None) -> Iterator[str]:
+    """Yield how many runs that OLD kept were resumed by NEW, or why none was."""
+    if found is None:
+        return
+    if found.absent:
+        yield f"hand-over does not concern this subject: {found.absent}"
+        return
+    points = ", ".join(f"{many} {point}" for point, many in found.played.items())
+    many = sum(found.played.values())
+    line = f"{counted(many, 'run')} that OLD kept {does(many, 'were')} resumed by NEW"
+    diverging = f"; {found.diverging} diverge" if found.diverging else ""
+    yield f"{line}{diverging}"
+    yield f"  {points}; kept in {' and '.join(found.stores)}"
 
 
 def _groups(verdict: Migration) -> Iterator[str]:

@@ -51,18 +51,18 @@ class RepliesInTurn:
     def __init__(self) -> None:
         self.denied: Collection[str] = ()
         self.replies: Sequence[ReplySpec] = ()
-        self._asked = 0
+        self.asked = 0
 
     def begins(self, denied: Collection[str], replies: Sequence[ReplySpec]) -> None:
         """Begin another run."""
-        self.denied, self.replies, self._asked = denied, replies, 0
+        self.denied, self.replies, self.asked = denied, replies, 0
 
     def next_reply(self) -> ReplySpec:
         """Return the reply to the next question: yes if the run says nothing."""
-        self._asked += 1
+        self.asked += 1
         if not self.replies:
             return ReplySpec()
-        return self.replies[(self._asked - 1) % len(self.replies)]
+        return self.replies[(self.asked - 1) % len(self.replies)]
 
 
 class NotKeptError(BaseException):

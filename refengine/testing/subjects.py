@@ -102,6 +102,8 @@ class Played:
     """How a graph was run; extensions of our own engine have one way only."""
     refused: str | None = None
     """Why a framework refused what this world gave it, if it did."""
+    keeps: str | None = None
+    """What keeps its runs, if anything does that goes on with them."""
 
 
 Player: TypeAlias = Callable[[Scenario, Subject, World, object], Played]

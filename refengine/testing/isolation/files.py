@@ -25,6 +25,8 @@ SHOWN: Final = 20_000
 DATABASE: Final = b"SQLite format 3\0"
 BESIDE: Final = ("-journal", "-shm", "-wal", ".pyc")
 """How names end of what is not a file of its own."""
+LOG: Final = "-wal"
+"""How the name ends of what a database has not yet put in its file."""
 NOT_OURS: Final = ("home/.cache", "home/.config", "home/.local")
 """Where frameworks keep what is theirs."""
 
@@ -83,6 +85,32 @@ class SessionFiles:
             for name in sorted(self._empty):
                 yield {"path": self._folder.shown(name), "added": ""}
             self._empty.clear()
+
+    def left(self) -> dict[str, bytes]:
+        """Return what stands in the files that were written since the session began."""
+        if not self._folder.is_touched:
+            return {}
+        self._flush()
+        before = self._folder.first
+        return {
+            name: self._read(name)
+            for name, state in self._folder.state().items()
+            if state is not None and state != before.get(name) and self._goes(name)
+        }
+
+    def bring(self, files: Mapping[str, bytes]) -> None:
+        """Have a session begin with what another process left in these files."""
+        for name, data in files.items():
+            path = Path(self._folder.top, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        if files:
+            self._looked = self._folder.state()
+            self._seen |= files
+
+    def _goes(self, name: str) -> bool:
+        """Tell whether a file goes along: a log of a database does, and no cache."""
+        return self._counts(name.removesuffix(LOG))
 
     def restore(self) -> None:
         """End a session: put back what it wrote."""

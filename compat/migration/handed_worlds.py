@@ -1,0 +1,168 @@
+"""Hand-over worlds: sessions that OLD leaves and NEW goes on with, and what they show.
+
+They are chosen among the worlds that OLD was played in, by what was seen there: a run
+that asked, one that failed in a tool, a second turn. A few of each are enough, as long
+as they differ in what was called and how.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias, get_args
+
+from compat.migration.corpus import Corpus, MigrationWorld
+from compat.migration.pairs import SideRunner, TracedWorld
+from compat.migration.shrink import size
+from compat.verdicts.migration import HandOverVerdict
+from refengine.testing.json_values import is_mapping
+from refengine.testing.ops import ToolSpec
+from refengine.testing.scenario import HandOverPoint, Scenario
+
+FAMILY: Final = "hand-over"
+MOST: Final[Mapping[HandOverPoint, int]] = MappingProxyType(
+    {"interrupted": 4, "between turns": 3, "failed": 3}
+)
+"""So many worlds are handed over at each point."""
+POINTS: Final[tuple[HandOverPoint, ...]] = get_args(HandOverPoint)
+
+Item: TypeAlias = "Mapping[str, Any]"
+Shape: TypeAlias = "tuple[object, ...]"
+
+
+def with_hand_over(corpus: Corpus, played: Sequence[TracedWorld]) -> Corpus:
+    """Return the corpus with worlds in which OLD leaves a run; once, and at its end."""
+    if any(each.scenario.hand_over for each in corpus.worlds):
+        return corpus
+    more = [each for point in POINTS for each in _at_point(point, corpus, played)]
+    return replace(corpus, worlds=(*corpus.worlds, *more))
+
+
+def _at_point(
+    point: HandOverPoint, corpus: Corpus, played: Sequence[TracedWorld]
+) -> list[MigrationWorld]:
+    """Return the smallest worlds that leave a run there, each of another shape."""
+    found: dict[Shape, MigrationWorld] = {}
+    usual = (
+        pair
+        for pair in zip(corpus.worlds, played, strict=False)
+        if pair[0].unusual is None and pair[1].refused is None
+    )
+    for entry, each in sorted(usual, key=lambda pair: size(pair[0].scenario)):
+        for shape in _SHAPES[point](entry.scenario, each.jsonl):
+            found.setdefault((entry.scenario.way, *shape), entry)
+    chosen = {id(each): each for each in found.values()}
+    return [_handed(point, each) for each in chosen.values()][: MOST[point]]
+
+
+def _handed(point: HandOverPoint, entry: MigrationWorld) -> MigrationWorld:
+    changed: dict[str, object] = {"hand_over": point}
+    if point == "failed" and entry.scenario.agent is not None:
+        tools = tuple(map(_failing_once, entry.scenario.agent.tools))
+        changed["agent"] = entry.scenario.agent.model_copy(update={"tools": tools})
+    scenario = entry.scenario.model_copy(update=changed)
+    return MigrationWorld(scenario, FAMILY, entry.fixed)
+
+
+def _failing_once(tool: ToolSpec) -> ToolSpec:
+    """Return the tool that fails the first time only, so that there is a second."""
+    if tool.error is None:
+        return tool
+    body = ({"op": "error", "text": tool.error, "on_call": 1},)
+    given = tool.model_dump(exclude={"error", "body"}, exclude_defaults=True)
+    return ToolSpec.model_validate({**given, "result": "ok", "body": body})
+
+
+def _asking(world: Scenario, jsonl: str) -> Iterator[Shape]:
+    """Yield the shape of the first question: how many calls, and what is said."""
+    if '"interrupt"' not in jsonl:
+        return
+    calls = 0
+    for each in map(json.loads, jsonl.splitlines()):
+        if each["kind"] == "model_response":
+            calls = _calls(each)
+        elif each["kind"] == "interrupt":
+            denies = any(run.denies for run in world.runs)
+            yield calls, denies, _asked_in(each)
+            return
+
+
+def _asked_in(item: Item) -> Shape:
+    """Return the keys of a question: which form it has."""
+    value = item["data"].get("value")
+    return tuple(sorted(value)) if is_mapping(value) else ()
+
+
+def _turning(world: Scenario, _: str) -> Iterator[Shape]:
+    if any(run.continues for run in world.runs[1:]):
+        yield len(world.runs), bool(world.all_agents[0].tools)
+
+
+def _failing(world: Scenario, jsonl: str) -> Iterator[Shape]:
+    """Yield the shape of the first run that failed in a tool: how many calls.
+
+    Of several that run at the same time it is luck which are kept as done.
+    """
+    if '"tool_error"' not in jsonl:
+        return
+    calls, failed = 0, False
+    for each in map(json.loads, jsonl.splitlines()):
+        if each["kind"] == "model_response":
+            calls, failed = _calls(each), False
+        failed = failed or each["kind"] == "tool_error"
+        if each["kind"] == "run_end" and failed and each["data"]["status"] == "error":
+            if calls == 1 or world.way == "sync":
+                yield (calls,)
+            return
+
+
+def _calls(item: Item) -> int:
+    return len(item["data"]["message"].get("tool_calls", ()))
+
+
+_SHAPES: Final[Mapping[HandOverPoint, Callable[[Scenario, str], Iterator[Shape]]]] = (
+    MappingProxyType(
+        {"interrupted": _asking, "between turns": _turning, "failed": _failing}
+    )
+)
+
+
+# What came of them
+
+
+@dataclass(frozen=True, slots=True)
+class HandedWorld:
+    """A hand-over world that was played: where it was left, whether the sides differ.
+
+    ``refused`` says why OLD itself did not go on.
+    """
+
+    point: HandOverPoint
+    differs: bool
+    refused: str | None
+
+
+def verdict_of(
+    old: SideRunner, new: SideRunner, worlds: Sequence[HandedWorld]
+) -> HandOverVerdict:
+    """Return what is said of runs that outlive the upgrade."""
+    if not old.keeps or not new.keeps:
+        return HandOverVerdict(absent=_absent(old, new))
+    inside = [each for each in worlds if each.refused is None]
+    if not inside:
+        why = next((each.refused for each in worlds if each.refused), None)
+        return HandOverVerdict(absent=why or "no world leaves a run of it")
+    played = Counter[str](each.point for each in inside)
+    differing = sum(each.differs for each in inside)
+    stores = dict.fromkeys((old.keeps, new.keeps))
+    return HandOverVerdict(dict(played), differing, tuple(stores))
+
+
+def _absent(old: SideRunner, new: SideRunner) -> str:
+    if not old.keeps and not new.keeps:
+        return "neither side keeps a run"
+    who, other = ("OLD", "NEW") if new.keeps else ("NEW", "OLD")
+    return f"{who} keeps no run, and {other} does"
