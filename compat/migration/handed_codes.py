@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from compat.migration.codes import CODES
 from compat.migration.differences import TraceChannels
@@ -25,6 +25,8 @@ REFUSED: Final = "HAND_OVER_REFUSED"
 LOST: Final = "HAND_OVER_LOST"
 TWICE: Final = "HAND_OVER_TWICE"
 NOTHING_WAITS: Final = "nothing waits there: is the node called as in OLD?"
+CALLED: Final = frozenset(("EXTRA_CALL", "AGAINST_NO"))
+"""What a call that only NEW makes is called in any other run."""
 DONE: Final = ("tool_executions", "model_calls")
 """Channels of what a run does; one that does none of it is not gone on with."""
 
@@ -36,8 +38,9 @@ def in_hand_over(
     handed = [*new.entries(CHANNEL), *old.entries(CHANNEL)]
     if not handed or told.difference.channel == CHANNEL:
         return told
-    run, ran = (handed[0].value[key] for key in ("run", "ran"))
-    if told.code == "EXTRA_CALL" and _is_one_of(told.difference.new, ran):
+    run = cast("int", handed[0].value["run"])
+    ran = handed[0].value["ran"]
+    if told.code in CALLED and _is_one_of(told.difference.new, ran):
         return _called(TWICE, told.difference, told)
     did = _in_run(run, old, DONE)
     if not did or _in_run(run, new, DONE):
@@ -50,7 +53,9 @@ def in_hand_over(
     if _in_run(run, old, ("errors",)):
         return told
     channel, at, entry = refusals[0]
-    return _called(REFUSED, _seen(told, channel, at, MISSING, entry), told)
+    found = _called(REFUSED, _seen(told, channel, at, MISSING, entry), told)
+    said = [("new", text) for text in new.errors(run)]
+    return replace(found, causes=tuple(said[:1]))
 
 
 def _unasked(old: TraceChannels, new: TraceChannels) -> Sequence[tuple[Side, str]]:

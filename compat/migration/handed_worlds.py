@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias, get_args
+from typing import Any, Final, TypeAlias, cast, get_args
 
 from compat.migration.corpus import Corpus, MigrationWorld
+from compat.migration.differences import TraceChannels
+from compat.migration.handed_codes import CHANNEL
 from compat.migration.pairs import SideRunner, TracedWorld
 from compat.migration.shrink import size
 from compat.verdicts.migration import HandOverVerdict
@@ -143,6 +145,16 @@ class HandedWorld:
     point: HandOverPoint
     differs: bool
     refused: str | None
+    old: TraceChannels
+
+    @property
+    def changed(self) -> Iterator[tuple[str, tuple[str, str]]]:
+        """The values that came back to OLD with another type, and both types."""
+        for entry in self.old.entries(CHANNEL):
+            were, types = (cast("Item", entry.value[key]) for key in ("were", "types"))
+            for path in were.keys() & types.keys():
+                if were[path] != types[path]:
+                    yield path.removeprefix("."), (were[path], types[path])
 
 
 def verdict_of(
@@ -158,7 +170,10 @@ def verdict_of(
     played = Counter[str](each.point for each in inside)
     differing = sum(each.differs for each in inside)
     stores = dict.fromkeys((old.keeps, new.keeps))
-    return HandOverVerdict(dict(played), differing, tuple(stores))
+    changed = sorted(found for each in inside for found in each.changed)
+    return HandOverVerdict(
+        dict(played), differing, tuple(stores), changed=dict(changed)
+    )
 
 
 def _absent(old: SideRunner, new: SideRunner) -> str:

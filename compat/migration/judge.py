@@ -285,6 +285,7 @@ class MigrationJudge(Generic[P]):
                 each.scenario.hand_over,
                 bool(channels & compared.differing.get(each.at, none)),
                 each.refused,
+                each.old,
             )
             for each in compared.worlds
             if each.scenario.hand_over is not None

@@ -187,7 +187,7 @@ class SeenPair:
         if any(each.channel == "tool_executions" for each in found):
             denied = against_no(self.old, self.new)
             if denied is not None:
-                return denied
+                return in_hand_over(denied, self.old, self.new)
         first = started_by(first_in_time(found), found, self.old, self.new)
         told = named(first, self.old, self.new)
         told = self._worse(found) or told if told.code in MILD else told

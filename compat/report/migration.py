@@ -496,6 +496,8 @@ def _handed(found: HandOverVerdict | None) -> Iterator[str]:
     diverging = f"; {found.diverging} diverge" if found.diverging else ""
     yield f"{line}{diverging}"
     yield f"  {points}; kept in {' and '.join(found.stores)}"
+    for path, (was, comes) in [*found.changed.items()][:MANY]:
+        yield f"  {path} is a {was} in the run, and comes back to OLD as a {comes}"
 
 
 def _groups(verdict: Migration) -> Iterator[str]:

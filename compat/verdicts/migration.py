@@ -258,13 +258,17 @@ class HandOverVerdict:
     """Runs that OLD kept and NEW resumed: so many were ``played`` at each point.
 
     In so many of them the sides were ``diverging``. ``stores`` are what kept them, and
-    ``absent`` says why none was played, "" where some were.
+    ``absent`` says why none was played, "" where some were. Values ``changed`` their
+    type on the way from OLD to OLD: by path, what they were and what they come back as.
     """
 
     played: Mapping[str, int] = field(default_factory=dict[str, int])
     diverging: int = 0
     stores: Sequence[str] = ()
     absent: str = ""
+    changed: Mapping[str, tuple[str, str]] = field(
+        default_factory=dict[str, tuple[str, str]]
+    )
 
 
 @dataclass(frozen=True, slots=True)

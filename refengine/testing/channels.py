@@ -325,9 +325,10 @@ def _checkpoints(seen: Seen) -> Iterator[ChannelEntry]:
 def _handed_over(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield what a side has of a run that another process kept, before it goes on (s).
 
-    What waits, values and their types; ``ran`` are the calls that were made before.
+    What waits, values and their types, and those that they had before; ``ran`` are the
+    calls that were made before.
     """
-    keys = ("messages", "values", "types", "pending", "ran")
+    keys = ("messages", "values", "types", "were", "pending", "ran")
     for each in seen.of("checkpoint"):
         if each["data"]["op"] == HANDED_OVER:
             yield _entry(each, **{key: each["data"][key] for key in keys})

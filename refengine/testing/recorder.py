@@ -72,6 +72,8 @@ class Recorder:
         self._settled = 0
         self.earlier_calls: Sequence[str] = ()
         """The calls of the last answer before this process went on with a run."""
+        self.kept_in: Collection[str] = ()
+        """Files in which a framework keeps runs: what it writes there is no effect."""
         self.timed = False
         """Whether time passes within streams: then it is put down when chunks came."""
         self._clock: asyncio.AbstractEventLoop | None = None

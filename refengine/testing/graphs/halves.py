@@ -73,16 +73,22 @@ def put_down(
     world: World, values: Mapping[str, Any], waits: RunWaits, left: LeftSession
 ) -> None:
     """Put down what a side has of a run that it was handed."""
-    own = {key: each for key, each in values.items() if key not in OWN_KEYS}
     data = {
         "op": HANDED_OVER,
         "messages": said(values.get("messages") or ()),
         "values": values_of(values),
-        "types": dict(types_in(own, "")),
+        "types": types_of(values),
+        "were": left.session["types"],
         "pending": [value_of(each.value) for each, _ in waits.interrupts],
         "ran": left.session["ran"],
     }
     world.recorder.add("checkpoint", data)
+
+
+def types_of(values: Mapping[str, Any]) -> dict[str, Json]:
+    """Return the type of each part of what a state keeps, by its path."""
+    own = {key: each for key, each in values.items() if key not in OWN_KEYS}
+    return dict(types_in(own, ""))
 
 
 def types_in(

@@ -8,6 +8,7 @@ an older one's bytes is what a shared database would give it.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -35,7 +36,7 @@ def held_by(saver: Saver, thread: str) -> list[Entry]:
 
     Raises what reading it raises.
     """
-    if _has_file(saver):
+    if _is_elsewhere(saver):
         return []
     found = saver.list({"configurable": {"thread_id": thread}})
     return [_entry(saver, each) for each in reversed([*found])]
@@ -51,13 +52,20 @@ def put_back(saver: Saver, entries: Iterable[Entry]) -> None:
             _put(saver, each)
 
 
-def _has_file(saver: Saver) -> bool:
-    """Tell whether what it holds is in a file, which goes along by itself."""
+def files_of_saver(saver: Saver | None) -> frozenset[str]:
+    """Return the files in which it keeps runs, if it has a database of SQLite."""
     connection = getattr(saver, "conn", None)
     if not isinstance(connection, sqlite3.Connection):
-        return connection is not None
+        return frozenset()
     rows = connection.execute("PRAGMA database_list").fetchall()
-    return any(file for _, _, file in rows)
+    return frozenset(os.path.realpath(file) for _, _, file in rows if file)
+
+
+def _is_elsewhere(saver: Saver) -> bool:
+    """Tell whether what it holds is in a file, which goes along, or on a server."""
+    connection = getattr(saver, "conn", None)
+    is_memory = isinstance(connection, sqlite3.Connection) and not files_of_saver(saver)
+    return connection is not None and not is_memory
 
 
 def _entry(saver: Saver, found: Any) -> Entry:  # noqa: ANN401  # a checkpoint of any release

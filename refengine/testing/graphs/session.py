@@ -28,10 +28,16 @@ from refengine.testing.graphs.calls import (
     is_of_own_schema,
     sources_of,
 )
-from refengine.testing.graphs.halves import bring, left_session, put_down, waits_of
+from refengine.testing.graphs.halves import (
+    bring,
+    left_session,
+    put_down,
+    types_of,
+    waits_of,
+)
 from refengine.testing.graphs.messages import as_langchain, said
 from refengine.testing.graphs.nodes import GraphWatch
-from refengine.testing.graphs.savers import kind_of
+from refengine.testing.graphs.savers import files_of_saver, kind_of, saver_of
 from refengine.testing.graphs.turn import (
     Consumer,
     GraphCall,
@@ -110,6 +116,7 @@ class GraphSession:
         self._thread = 0
         self._broken = True
         self._half = world.half
+        world.recorder.kept_in = files_of_saver(saver_of(graph))
         self.refused: str | None = None
         """Why the framework refused what it was given, if it did."""
 
@@ -176,7 +183,7 @@ class GraphSession:
     def _took(self, turn: GraphTurn, ask: GraphCall, state: State) -> None:
         waiting = self._waiting(state, ask)
         if waiting.any and self._is_left("interrupted"):
-            self._leave(turn, waiting)
+            self._leave(turn, waiting, state)
         else:
             turn.took(state, stored_in(self._graph), waiting)
 
@@ -191,7 +198,7 @@ class GraphSession:
         later = self._scenario.runs[number : number + 1]
         goes_on = any(each.continues for each in later) and not self._broken
         if goes_on and self._is_left(BETWEEN):
-            self._leave(turn, RunWaits())
+            self._leave(turn, RunWaits(), self._values)
 
     # A session that is handed over
 
@@ -202,11 +209,14 @@ class GraphSession:
             return False
         return self._scenario.hand_over == point
 
-    def _leave(self, turn: GraphTurn, waits: RunWaits) -> None:
+    def _leave(
+        self, turn: GraphTurn, waits: RunWaits, values: Mapping[str, Any]
+    ) -> None:
         """Leave the session here, with all that another process needs to go on."""
         assert self._half is not None  # noqa: S101  # or nobody would leave
         turn.ask = None
-        more = {"number": self._thread, **bridge_of(self._world).standing}
+        kept = {"number": self._thread, "types": types_of(values)}
+        more = {**kept, **bridge_of(self._world).standing}
         where = self._world, self._graph, self._thread_id
         between = self._scenario.hand_over == BETWEEN
         try:
@@ -424,7 +434,7 @@ class GraphSession:
         if not is_of_own_schema(error, self._graph):
             self.refused = self.refused or refusal(error, ANSWERED)
         if of_a_call and self._is_left("failed"):
-            self._leave(turn, RunWaits())
+            self._leave(turn, RunWaits(), {})
             return
         if not self._keeps_threads:
             turn.failed(error, None)

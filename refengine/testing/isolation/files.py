@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import hashlib
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO, Any, Final
@@ -65,8 +65,12 @@ class SessionFiles:
         for module in (builtins, io):
             vars(module)["open"] = opening
 
-    def changes(self, *, ended: bool) -> Iterator[Mapping[str, Json]]:
+    def changes(
+        self, *, ended: bool, kept: Collection[str] = ()
+    ) -> Iterator[Mapping[str, Json]]:
         """Yield what was written or removed since this was asked for the last time.
+
+        Not of files in which a framework has ``kept`` runs: those have ids and times.
 
         A file that is new and empty counts when a run has ``ended``: when a log is
         opened, before there is anything to write, is nothing that anybody can see.
@@ -77,7 +81,8 @@ class SessionFiles:
         before = self._folder.first if self._looked is None else self._looked
         now = self._folder.state()
         self._looked = now
-        for name in sorted(before.keys() | now.keys()):
+        own = {each.removeprefix(f"{self._folder.top}/") for each in kept}
+        for name in sorted((before.keys() | now.keys()) - own):
             if before.get(name) != now.get(name) and self._counts(name):
                 yield from self._change(name, now.get(name), is_new=name not in before)
         self._empty &= now.keys()
