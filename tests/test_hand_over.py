@@ -316,3 +316,68 @@ def test_same_pairs_hold_where_no_run_is_handed_over(file) -> None:
 
     assert {each.verdict.sufficient for each in found.values()} == {True}
     assert {each.verdict.hand_over for each in found.values()} == {None}
+
+
+OWN = """
+from refengine import interrupt
+
+
+class Gate:
+    name = "gate"
+
+    def __init__(self, world):
+        self.world = world
+
+    async def wrap_invokable_tool_call(self, ctx, input, next):
+        if not interrupt({"tool": input.name}):
+            raise PermissionError(input.name)
+        return await next(ctx, input)
+
+
+def old(world):
+    return [Gate(world)]
+
+
+class Approval(Gate):
+    name = "approval"
+
+
+def renamed(world):
+    return [Approval(world)]
+
+
+def right(world):
+    class Same(Gate):
+        async def wrap_invokable_tool_call(self, ctx, input, next):
+            yes = interrupt({"tool": input.name})
+            if yes:
+                return await next(ctx, input)
+            raise PermissionError(input.name)
+
+    return [Same(world)]
+"""
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory) -> Path:
+    made = tmp_path_factory.mktemp("own") / "own.py"
+    made.write_text(OWN)
+    return made
+
+
+def test_run_of_our_own_store_goes_on_in_a_port_that_is_right(own) -> None:
+    verdict = judged(own, "old", "right")
+
+    assert (verdict.holds, verdict.fault) == ("identical", None)
+    assert verdict.hand_over.played == {"interrupted": 2}
+    assert verdict.hand_over.stores == ("refengine.state",)
+
+
+def test_handler_with_another_name_is_refused_the_run_that_it_asked_in(own) -> None:
+    verdict = judged(own, "old", "renamed")
+
+    assert verdict.divergence.code == "HAND_OVER_REFUSED"
+    assert sentence(verdict.divergence, verdict.world) == (
+        "NEW refuses the run that OLD kept, with `ChangedAgentError`; OLD goes on with"
+        " it."
+    )

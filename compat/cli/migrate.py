@@ -72,6 +72,11 @@ NO_SCRIPT: Final = (
     " Python; leave it out, and give the world that the report shows to a test of yours"
 )
 
+NEEDS_TWO: Final = (
+    "the run is kept by one process and resumed by another, and a script has one for"
+    " each side; --no-hand-over leaves such runs out"
+)
+
 app = group("Check that migrated middleware still does the same.")
 app.add_command(bisect)
 
@@ -472,6 +477,8 @@ def _reproduced(found: Checked, folder: Path, name: str) -> str:
 
     if found.verdict.divergence is None:
         return "No divergence was found, so no reproducer is written."
+    if found.verdict.world is not None and found.verdict.world.hand_over:
+        return f"No reproducer is written: {NEEDS_TWO}"
     script = write_reproducer(folder, found.verdict, found.files, name)
     return f"Reproduce it: python {script}"
 

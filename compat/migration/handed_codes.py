@@ -54,7 +54,7 @@ def in_hand_over(
         return told
     channel, at, entry = refusals[0]
     found = _called(REFUSED, _seen(told, channel, at, MISSING, entry), told)
-    said = [("new", text) for text in new.errors(run)]
+    said: list[tuple[Side, str]] = [("new", text) for text in new.errors(run)]
     return replace(found, causes=tuple(said[:1]))
 
 

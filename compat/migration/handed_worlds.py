@@ -35,11 +35,17 @@ Item: TypeAlias = "Mapping[str, Any]"
 Shape: TypeAlias = "tuple[object, ...]"
 
 
-def with_hand_over(corpus: Corpus, played: Sequence[TracedWorld]) -> Corpus:
-    """Return the corpus with worlds in which OLD leaves a run; once, and at its end."""
+def with_hand_over(
+    corpus: Corpus, played: Sequence[TracedWorld], *, of_graphs: bool
+) -> Corpus:
+    """Return the corpus with worlds in which OLD leaves a run; once, and at its end.
+
+    Our own engine keeps nothing between two turns, and a run that failed is over.
+    """
     if any(each.scenario.hand_over for each in corpus.worlds):
         return corpus
-    more = [each for point in POINTS for each in _at_point(point, corpus, played)]
+    points = POINTS if of_graphs else POINTS[:1]
+    more = [each for point in points for each in _at_point(point, corpus, played)]
     return replace(corpus, worlds=(*corpus.worlds, *more))
 
 
@@ -52,6 +58,7 @@ def _at_point(
         pair
         for pair in zip(corpus.worlds, played, strict=False)
         if pair[0].unusual is None and pair[1].refused is None
+        if pair[0].scenario.agent is not None and not pair[0].scenario.keeps
     )
     for entry, each in sorted(usual, key=lambda pair: size(pair[0].scenario)):
         for shape in _SHAPES[point](entry.scenario, each.jsonl):
@@ -94,7 +101,8 @@ def _asking(world: Scenario, jsonl: str) -> Iterator[Shape]:
 
 def _asked_in(item: Item) -> Shape:
     """Return the keys of a question: which form it has."""
-    value = item["data"].get("value")
+    data = item["data"]
+    value = data.get("value", data.get("payload"))
     return tuple(sorted(value)) if is_mapping(value) else ()
 
 

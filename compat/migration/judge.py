@@ -224,7 +224,9 @@ class MigrationJudge(Generic[P]):
         try:
             worlds, theirs = sessions.with_new(new, enough)
             if self.hand_over and self.old.keeps and new.keeps:
-                sessions.corpus = with_hand_over(sessions.corpus, sessions.played)
+                sessions.corpus = with_hand_over(
+                    sessions.corpus, sessions.played, of_graphs=sessions.of_graphs
+                )
                 worlds, theirs = sessions.with_new(new, enough)
         finally:  # worlds that were mended stay so, though NEW could not be played
             self.corpus = sessions.corpus

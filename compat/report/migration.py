@@ -20,7 +20,6 @@ from compat.verdicts.migration import (
     Exercise,
     ExercisedSetup,
     GivenWorlds,
-    HandOverVerdict,
     HiddenDivergence,
     JudgedCase,
     Migration,
@@ -74,7 +73,8 @@ def lines(
     yield from evidence(verdict, width)
     shown = None if verdict.world is None else verdict.divergence
     if shown is not None and again and not verdict.sufficient:
-        yield from _next(shown, again)
+        handed = verdict.world is not None and verdict.world.hand_over
+        yield from _next(shown, "" if handed else again)
     for allowed in verdict.allowed:
         word = "used" if allowed.used else "UNUSED: its world does not need it"
         yield _indented(
@@ -104,8 +104,9 @@ def _next(found: DescribedDivergence, again: str) -> Iterator[Text]:
     place = found.difference.anywhere
     yield Text()
     yield Text("Next:")
-    yield _indented(f"{again} --reproducer repro")
-    yield _indented("  writes a script that shows it without the harness", "dim")
+    if again:
+        yield _indented(f"{again} --reproducer repro")
+        yield _indented("  writes a script that shows it without the harness", "dim")
     yield _indented("If it is meant, allow it in migration.toml, with its world:")
     yield _indented(f'  channel = "{found.difference.channel}", path = {_toml(place)}')
 
@@ -420,7 +421,7 @@ def _basis(verdict: Migration, *, verbose: bool) -> Iterator[Text]:
     yield from map(_indented, map(_moved, verdict.moved))
     if verdict.points is not None:
         yield from map(_indented, _points(verdict.points))
-    yield from map(_indented, _handed(verdict.hand_over))
+    yield from map(_indented, _handed(verdict, verbose=verbose))
     for side in SIDES:
         if side in verdict.exercise:
             yield from _exercise(side, verdict.exercise[side], verbose=verbose)
@@ -483,9 +484,13 @@ def _points(found: PointsVerdict) -> Iterator[str]:
             yield f"  {each.id}: diverges in {worlds} ({found.guide}, {each.about})"
 
 
-def _handed(found: HandOverVerdict | None) -> Iterator[str]:
-    """Yield how many runs that OLD kept were resumed by NEW, or why none was."""
-    if found is None:
+def _handed(verdict: Migration, *, verbose: bool) -> Iterator[str]:
+    """Yield how many runs that OLD kept were resumed by NEW, or why none was.
+
+    Of what keeps no run by itself, as a graph may, nobody expects that.
+    """
+    found = verdict.hand_over
+    if found is None or (found.absent and not (verbose or verdict.of_graphs)):
         return
     if found.absent:
         yield f"hand-over does not concern this subject: {found.absent}"
