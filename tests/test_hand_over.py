@@ -381,3 +381,101 @@ def test_handler_with_another_name_is_refused_the_run_that_it_asked_in(own) -> N
         "NEW refuses the run that OLD kept, with `ChangedAgentError`; OLD goes on with"
         " it."
     )
+
+
+FILE_SAVER = '''
+import sqlite3
+
+from langgraph.checkpoint.base import WRITES_IDX_MAP as NUMBERS
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+
+from desk import desk
+
+TABLES = """
+create table if not exists steps(thread, id, before, kind, step, kind_of_about, about);
+create table if not exists writes(id, task, at, channel, kind, value);
+"""
+
+
+class FileSaver(BaseCheckpointSaver):
+    """Keeps the steps of threads in a file of SQLite, as SqliteSaver does."""
+
+    def __init__(self, file):
+        super().__init__()
+        self.conn = sqlite3.connect(file, check_same_thread=False)
+        self.conn.execute("pragma journal_mode=wal")
+        self.conn.executescript(TABLES)
+        self.me = self  # objects that hold each other stay until they are collected
+
+    def put(self, config, checkpoint, metadata, new_versions):
+        at = config["configurable"]
+        row = [at["thread_id"], checkpoint["id"], at.get("checkpoint_id")]
+        row += [*self.serde.dumps_typed(checkpoint), *self.serde.dumps_typed(metadata)]
+        self.conn.execute("insert into steps values (?,?,?,?,?,?,?)", row)
+        self.conn.commit()
+        return self.place(at["thread_id"], checkpoint["id"])
+
+    def put_writes(self, config, writes, task_id, task_path=""):
+        id_ = config["configurable"]["checkpoint_id"]
+        for at, (channel, value) in enumerate(writes):
+            number = NUMBERS.get(channel, at)
+            row = [id_, task_id, number, channel, *self.serde.dumps_typed(value)]
+            self.conn.execute("insert into writes values (?,?,?,?,?,?)", row)
+        self.conn.commit()
+
+    def place(self, thread, id_):
+        given = {"thread_id": thread, "checkpoint_ns": "", "checkpoint_id": id_}
+        return {"configurable": given}
+
+    def get_tuple(self, config):
+        at = config["configurable"]
+        asked = "select * from steps where thread = ? and (? is null or id = ?)"
+        given = [at["thread_id"], *[at.get("checkpoint_id")] * 2]
+        rows = self.conn.execute(f"{asked} order by id desc limit 1", given).fetchall()
+        for thread, id_, before, *two, kind, about in rows:
+            asked = "select task, channel, kind, value from writes where id = ?"
+            found = self.conn.execute(f"{asked} order by task, at", [id_]).fetchall()
+            return CheckpointTuple(
+                self.place(thread, id_),
+                self.serde.loads_typed(two),
+                self.serde.loads_typed((kind, about)),
+                before and self.place(thread, before),
+                [(t, c, self.serde.loads_typed(each)) for t, c, *each in found],
+            )
+
+
+def old(world):
+    return desk(world, saver=FileSaver("runs.db"))
+
+
+def renamed(world):
+    return desk(world, ask="confirm", saver=FileSaver("runs.db"))
+
+
+def elsewhere(world):
+    return desk(world, saver=FileSaver("others.db"))
+'''
+
+
+@pytest.fixture(scope="module")
+def files(file) -> Path:
+    made = file.with_name("files.py")
+    made.write_text(FILE_SAVER)
+    return made
+
+
+def test_file_of_sqlite_goes_along_and_is_no_effect_of_the_side(files) -> None:
+    verdict = judged(files, "old", "old")
+
+    assert (verdict.holds, verdict.fault) == ("identical", None)
+    assert sum(verdict.hand_over.played.values()) == 4
+    assert verdict.hand_over.stores == ("FileSaver",)
+
+
+def test_run_in_a_file_is_lost_by_another_name_of_its_node_or_of_the_file(
+    files,
+) -> None:
+    node, name = (judged(files, "old", new) for new in ("renamed", "elsewhere"))
+
+    assert node.divergence.code == "HAND_OVER_LOST"
+    assert (name.sufficient, name.hand_over.diverging) == (False, 4)

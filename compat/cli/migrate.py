@@ -14,6 +14,7 @@ from compat.cli.command import (
     argument,
     flag,
     group,
+    is_given,
     line_again,
     option,
     refuse,
@@ -72,6 +73,10 @@ NO_SCRIPT: Final = (
     " Python; leave it out, and give the world that the report shows to a test of yours"
 )
 
+NOT_HANDED: Final = (
+    "is for two sides in Python that are played in process: leave it out, or --wire,"
+    " --old-cmd and --old-recording"
+)
 NEEDS_TWO: Final = (
     "the run is kept by one process and resumed by another, and a script has one for"
     " each side; --no-hand-over leaves such runs out"
@@ -211,6 +216,8 @@ def check(  # noqa: PLR0913  # the options of the command
             known(require, RELATIONS, "relation")
     if unfit := _wrong_wire(wire=wire, reproducer=bool(reproducer), strict=strict):
         refuse(CHECK, unfit)
+    if hand_over and is_given("hand_over") and (wire or programs or recorded):
+        refuse(CHECK, f"--hand-over {NOT_HANDED}")
     sides = [*([] if old is None else [old]), *subjects]
     asked = _around(around, settings) if around or settings else ()
     if reproducer is not None and any(asked):

@@ -47,7 +47,7 @@ def in_hand_over(
         return told
     refusals = _in_run(run, new, ("errors",))
     if not refusals:
-        channel, at, entry = did[0]
+        channel, at, entry = did[_next_of(run, old, len(did))]
         found = _called(LOST, _seen(told, channel, at, entry, MISSING), told)
         return replace(found, causes=(*found.causes, *_unasked(old, new)))
     if _in_run(run, old, ("errors",)):
@@ -56,6 +56,17 @@ def in_hand_over(
     found = _called(REFUSED, _seen(told, channel, at, MISSING, entry), told)
     said: list[tuple[Side, str]] = [("new", text) for text in new.errors(run)]
     return replace(found, causes=tuple(said[:1]))
+
+
+def _next_of(run: int, old: TraceChannels, last: int) -> int:
+    """Return which of the things that OLD did is the last before it asked its model.
+
+    That is what a person said yes to, behind what was only kept waiting with it.
+    """
+    asked = [e.seq for e in old.entries("requests") if e.value["run"] == run]
+    ran = [e.seq for e in old.entries("tool_executions") if e.value["run"] == run]
+    before = [seq for seq in ran if not asked or seq < asked[0]]
+    return min(max(len(before) - 1, 0), last - 1)
 
 
 def _unasked(old: TraceChannels, new: TraceChannels) -> Sequence[tuple[Side, str]]:

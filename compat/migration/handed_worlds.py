@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, cast, get_args
 
 from compat.migration.corpus import Corpus, MigrationWorld
-from compat.migration.differences import TraceChannels
 from compat.migration.handed_codes import CHANNEL
-from compat.migration.pairs import SideRunner, TracedWorld
+from compat.migration.pairs import BothPlayed, SideRunner, TracedWorld
 from compat.migration.shrink import size
 from compat.verdicts.migration import HandOverVerdict
 from refengine.testing.json_values import is_mapping
@@ -143,45 +143,28 @@ _SHAPES: Final[Mapping[HandOverPoint, Callable[[Scenario, str], Iterator[Shape]]
 # What came of them
 
 
-@dataclass(frozen=True, slots=True)
-class HandedWorld:
-    """A hand-over world that was played: where it was left, whether the sides differ.
-
-    ``refused`` says why OLD itself did not go on.
-    """
-
-    point: HandOverPoint
-    differs: bool
-    refused: str | None
-    old: TraceChannels
-
-    @property
-    def changed(self) -> Iterator[tuple[str, tuple[str, str]]]:
-        """The values that came back to OLD with another type, and both types."""
-        for entry in self.old.entries(CHANNEL):
-            were, types = (cast("Item", entry.value[key]) for key in ("were", "types"))
-            for path in were.keys() & types.keys():
-                if were[path] != types[path]:
-                    yield path.removeprefix("."), (were[path], types[path])
-
-
-def verdict_of(
-    old: SideRunner, new: SideRunner, worlds: Sequence[HandedWorld]
+def handed_verdict(
+    sides: tuple[SideRunner, SideRunner],
+    worlds: Sequence[BothPlayed],
+    breaking: AbstractSet[int],
 ) -> HandOverVerdict:
-    """Return what is said of runs that outlive the upgrade."""
-    if not old.keeps or not new.keeps:
-        return HandOverVerdict(absent=_absent(old, new))
-    inside = [each for each in worlds if each.refused is None]
+    """Return what is said of runs that outlive the upgrade.
+
+    In the places of ``breaking`` the sides differ in what is required of them.
+    """
+    stores = [each.keeps for each in sides if each.keeps]
+    if len(stores) < len(sides):
+        return HandOverVerdict(absent=_absent(*sides))
+    handed = [each for each in worlds if each.scenario.hand_over is not None]
+    inside = [each for each in handed if each.refused is None]
     if not inside:
-        why = next((each.refused for each in worlds if each.refused), None)
+        why = next((each.refused for each in handed if each.refused), None)
         return HandOverVerdict(absent=why or "no world leaves a run of it")
-    played = Counter[str](each.point for each in inside)
-    differing = sum(each.differs for each in inside)
-    stores = dict.fromkeys((old.keeps, new.keeps))
-    changed = sorted(found for each in inside for found in each.changed)
-    return HandOverVerdict(
-        dict(played), differing, tuple(stores), changed=dict(changed)
-    )
+    played = Counter(str(each.scenario.hand_over) for each in inside)
+    diverging = sum(each.at in breaking for each in inside)
+    changed = dict(sorted(found for each in inside for found in _changed(each)))
+    kept = tuple(dict.fromkeys(stores))
+    return HandOverVerdict(dict(played), diverging, kept, changed=changed)
 
 
 def _absent(old: SideRunner, new: SideRunner) -> str:
@@ -189,3 +172,12 @@ def _absent(old: SideRunner, new: SideRunner) -> str:
         return "neither side keeps a run"
     who, other = ("OLD", "NEW") if new.keeps else ("NEW", "OLD")
     return f"{who} keeps no run, and {other} does"
+
+
+def _changed(world: BothPlayed) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield the values that came back to OLD with another type, and both types."""
+    for entry in world.old.entries(CHANNEL):
+        were, types = (cast("Item", entry.value[key]) for key in ("were", "types"))
+        for path in were.keys() & types.keys():
+            if were[path] != types[path]:
+                yield path.removeprefix("."), (were[path], types[path])

@@ -31,7 +31,7 @@ from compat.migration.differences import (
     broken,
     differences,
 )
-from compat.migration.handed_worlds import HandedWorld, verdict_of, with_hand_over
+from compat.migration.handed_worlds import handed_verdict, with_hand_over
 from compat.migration.pairs import (
     WORST,
     Anew,
@@ -65,7 +65,6 @@ from compat.verdicts.migration import (
     Allowed,
     Broken,
     Exercise,
-    HandOverVerdict,
     Migration,
     PointsVerdict,
     PointVerdict,
@@ -166,6 +165,11 @@ class ComparedSides:
         held = self.holds(self.those(unusual=False))
         return held is None or strength(held) < strength(relation)
 
+    def breaking(self, relation: str) -> frozenset[int]:
+        """Return the places of all worlds that break a relation."""
+        channels = frozenset(channels_of(relation))
+        return frozenset(at for at, n in self.differing.items() if channels & n)
+
     def holds(self, worlds: Sequence[BothPlayed]) -> str | None:
         """Return the strongest relation that holds in all of these worlds."""
         none = frozenset[str]()
@@ -262,7 +266,11 @@ class MigrationJudge(Generic[P]):
             base,
             unsteady=len(noise),
             points=points_of(self.corpus, compared, terms.required),
-            hand_over=self._handed(new, compared, terms) if self.hand_over else None,
+            hand_over=handed_verdict(
+                (self.old, new), compared.worlds, compared.breaking(terms.required)
+            )
+            if self.hand_over
+            else None,
             holds=_held(compared, terms),
             unused=tuple(_unused(compared, [*ours.values(), *again.values()], terms)),
             broken=tuple(self._lacking(new, theirs, compared)),
@@ -276,23 +284,6 @@ class MigrationJudge(Generic[P]):
         return self._explained(
             base, (new, twin), compared, terms, effort, keeps=explain
         )
-
-    def _handed(
-        self, new: SideRunner, compared: ComparedSides, terms: Terms
-    ) -> HandOverVerdict:
-        """Return what is said of the runs that OLD kept."""
-        channels, none = {*channels_of(terms.required)}, frozenset[str]()
-        found = [
-            HandedWorld(
-                each.scenario.hand_over,
-                bool(channels & compared.differing.get(each.at, none)),
-                each.refused,
-                each.old,
-            )
-            for each in compared.worlds
-            if each.scenario.hand_over is not None
-        ]
-        return verdict_of(self.old, new, found)
 
     def _again(self, new: SideRunner, *, explain: bool) -> SideRunner:
         # A graph's process takes seconds to import its frameworks: a folder has many.

@@ -148,8 +148,10 @@ class Person:
     async def bring(self) -> None:
         """Have the store hold what another process left in its own."""
         half = None if self._world is None else self._world.half
-        given = None if half is None else half.given
-        for key, records in ({} if given is None else given.session["records"]).items():
+        if half is None or half.given is None:
+            return
+        kept: Mapping[str, Sequence[str]] = half.given.session["records"]
+        for key, records in kept.items():
             for at, record in enumerate(records):
                 await self._store.append(key, at, as_bytes(record))
 
@@ -172,10 +174,10 @@ class Person:
     def answers_left(self, left: LeftSession) -> dict[str, Json]:
         """Return the answers to what a run asked elsewhere, and put both down."""
         pending = left.session["pending"]
-        nothing = {"messages": [], "values": {}, "types": {}, "were": {}}
         asked = [payload for _, _, payload in pending]
-        seen = {**nothing, "pending": asked, "ran": left.session["ran"]}
-        self._seen.add("checkpoint", {"op": HANDED_OVER, **seen})
+        nothing: Mapping[str, Json] = {key: {} for key in ("values", "types", "were")}
+        seen = {"pending": asked, "ran": left.session["ran"], "messages": []}
+        self._seen.add("checkpoint", {"op": HANDED_OVER, **nothing, **seen})
         denies = self.spec.denies
         given: dict[str, Json] = {at: call not in denies for at, call, _ in pending}
         self._seen.add("resume", {"answers": [*given.values()]})

@@ -12,12 +12,24 @@ from typing import Any, Final
 
 from refengine.messages import Json
 from refengine.testing.graphs.messages import said
-from refengine.testing.graphs.savers import held_by, put_back, saver_of
+from refengine.testing.graphs.savers import files_of_saver, held_by, put_back, saver_of
 from refengine.testing.graphs.turn import OWN_KEYS, RunWaits, value_of, values_of
 from refengine.testing.hand_over import HANDED_OVER, LeftSession
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.recorder import snapshot
 from refengine.testing.world import World
+
+
+class NothingHeldError(LookupError):
+    """A checkpointer keeps runs where nobody can take them: on a server, say."""
+
+    def __init__(self, saver: object) -> None:
+        self.saver = saver
+        super().__init__(
+            f"what {type(saver).__name__} keeps is not in memory, nor in a file that"
+            " sqlite3 has open"
+        )
+
 
 DEEPEST: Final = 4
 """So deep is looked for what a value is made of."""
@@ -45,14 +57,17 @@ def left_session(
     ``more`` is what else whoever plays it needs to go on, with the next run where the
     last one has ``ended``. Raises what taking it out of the checkpointer raises.
     """
-    run = world.recorder.run
+    run, saver = world.recorder.run, saver_of(graph)
+    held = held_by(saver, thread)
+    if not held and not files_of_saver(saver):
+        raise NothingHeldError(saver)
     ran = () if ended else world.recorder.trace().of("tool_end")
     session = {
         "thread": thread,
         "waits": [[e.id, snapshot(e.value), call] for e, call in waits.interrupts],
         "stopped": snapshot(waits.stopped),
         "ran": [each.call_id for each in ran if each.run == run],
-        "held": held_by(saver_of(graph), thread),
+        "held": held,
         **more,
     }
     return LeftSession(run + ended, world.standing, session)
