@@ -73,10 +73,6 @@ NO_SCRIPT: Final = (
     " Python; leave it out, and give the world that the report shows to a test of yours"
 )
 
-NOT_HANDED: Final = (
-    "is for two sides in Python that are played in process: leave it out, or --wire,"
-    " --old-cmd and --old-recording"
-)
 NEEDS_TWO: Final = (
     "the run is kept by one process and resumed by another, and a script has one for"
     " each side; --no-hand-over leaves such runs out"
@@ -214,10 +210,11 @@ def check(  # noqa: PLR0913  # the options of the command
         name = named_profile(profile).name
         if require is not None:
             known(require, RELATIONS, "relation")
-    if unfit := _wrong_wire(wire=wire, reproducer=bool(reproducer), strict=strict):
+    handed = hand_over and is_given("hand_over")
+    if unfit := _wrong_wire(
+        wire=wire, reproducer=bool(reproducer), strict=strict, handed=handed
+    ):
         refuse(CHECK, unfit)
-    if hand_over and is_given("hand_over") and (wire or programs or recorded):
-        refuse(CHECK, f"--hand-over {NOT_HANDED}")
     sides = [*([] if old is None else [old]), *subjects]
     asked = _around(around, settings) if around or settings else ()
     if reproducer is not None and any(asked):
@@ -229,7 +226,7 @@ def check(  # noqa: PLR0913  # the options of the command
     engines = (old_engine, new_engine)
     others = (
         *(sides, every, tools, wire, reproducer, reports, min_sharpness, strict),
-        *engines,
+        *(*engines, handed),
     )
     wrong = programs.wrong(any((*others, *asked, recorded)))
     wrong = wrong or recorded.wrong(sides, any((*others[1:], old, worlds, on)))
@@ -304,10 +301,12 @@ def _wrong_pair(
     return ""
 
 
-def _wrong_wire(*, wire: bool, reproducer: bool, strict: bool) -> str:
+def _wrong_wire(*, wire: bool, reproducer: bool, strict: bool, handed: bool) -> str:
     """Return what does not go with --wire, "" if all does."""
     if wire and reproducer:
         return "--reproducer plays in process, so not with --wire"
+    if wire and handed:
+        return "runs are handed over in process, so --hand-over is not for --wire"
     if wire and strict:
         return "what holds over the wire holds weakly, so --strict is not for --wire"
     return ""
