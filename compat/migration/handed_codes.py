@@ -7,6 +7,7 @@ Who upgrades has to hear what became of the run.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
@@ -47,7 +48,7 @@ def in_hand_over(
         return told
     refusals = _in_run(run, new, ("errors",))
     if not refusals:
-        channel, at, entry = did[_next_of(run, old, len(did))]
+        channel, at, entry = _told_by(did, handed[-1].value["pending"])
         found = _called(LOST, _seen(told, channel, at, entry, MISSING), told)
         return replace(found, causes=(*found.causes, *_unasked(old, new)))
     if _in_run(run, old, ("errors",)):
@@ -58,15 +59,11 @@ def in_hand_over(
     return replace(found, causes=tuple(said[:1]))
 
 
-def _next_of(run: int, old: TraceChannels, last: int) -> int:
-    """Return which of the things that OLD did is the last before it asked its model.
-
-    That is what a person said yes to, behind what was only kept waiting with it.
-    """
-    asked = [e.seq for e in old.entries("requests") if e.value["run"] == run]
-    ran = [e.seq for e in old.entries("tool_executions") if e.value["run"] == run]
-    before = [seq for seq in ran if not asked or seq < asked[0]]
-    return min(max(len(before) - 1, 0), last - 1)
+def _told_by(did: Sequence[Placed], pending: object) -> Placed:
+    """Return what of all that OLD does tells most: the tool that a person allows."""
+    asked = json.dumps(pending)
+    named = (each for each in did if f'"{each[2].get("name")}"' in asked)
+    return next(named, did[0])
 
 
 def _unasked(old: TraceChannels, new: TraceChannels) -> Sequence[tuple[Side, str]]:

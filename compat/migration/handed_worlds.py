@@ -31,6 +31,9 @@ MOST: Final[Mapping[HandOverPoint, int]] = MappingProxyType(
 """So many worlds are handed over at each point."""
 POINTS: Final[tuple[HandOverPoint, ...]] = get_args(HandOverPoint)
 
+ASKS: Final = '"interrupt"'
+"""What stands in a trace in which somebody was asked; most others need no reading."""
+
 Item: TypeAlias = "Mapping[str, Any]"
 Shape: TypeAlias = "tuple[object, ...]"
 
@@ -60,11 +63,28 @@ def _at_point(
         if pair[0].unusual is None and pair[1].refused is None
         if pair[0].scenario.agent is not None and not pair[0].scenario.keeps
     )
-    for entry, each in sorted(usual, key=lambda pair: size(pair[0].scenario)):
+    for entry, each in sorted(usual, key=_telling):
         for shape in _SHAPES[point](entry.scenario, each.jsonl):
             found.setdefault((entry.scenario.way, *shape), entry)
     chosen = {id(each): each for each in found.values()}
     return [_handed(point, each) for each in chosen.values()][: MOST[point]]
+
+
+def _telling(pair: tuple[MigrationWorld, TracedWorld]) -> tuple[bool, tuple[int, int]]:
+    """Return how little a world tells: less if no tool runs that a person allowed."""
+    entry, played = pair
+    return not _runs_what_was_asked(played.jsonl), size(entry.scenario)
+
+
+def _runs_what_was_asked(jsonl: str) -> bool:
+    """Tell whether a tool runs that a question before it names."""
+    asked = ""
+    for each in _items(jsonl) if ASKS in jsonl else ():
+        if each["kind"] == "interrupt":
+            asked = json.dumps(each["data"])
+        elif each["kind"] == "tool_start" and f'"{each["data"]["name"]}"' in asked:
+            return True
+    return False
 
 
 def _handed(point: HandOverPoint, entry: MigrationWorld) -> MigrationWorld:
@@ -87,10 +107,10 @@ def _failing_once(tool: ToolSpec) -> ToolSpec:
 
 def _asking(world: Scenario, jsonl: str) -> Iterator[Shape]:
     """Yield the shape of the first question: how many calls, and what is said."""
-    if '"interrupt"' not in jsonl:
+    if ASKS not in jsonl:
         return
     calls = 0
-    for each in map(json.loads, jsonl.splitlines()):
+    for each in _items(jsonl):
         if each["kind"] == "model_response":
             calls = _calls(each)
         elif each["kind"] == "interrupt":
@@ -119,7 +139,7 @@ def _failing(world: Scenario, jsonl: str) -> Iterator[Shape]:
     if '"tool_error"' not in jsonl:
         return
     calls, failed = 0, False
-    for each in map(json.loads, jsonl.splitlines()):
+    for each in _items(jsonl):
         if each["kind"] == "model_response":
             calls, failed = _calls(each), False
         failed = failed or each["kind"] == "tool_error"
@@ -127,6 +147,10 @@ def _failing(world: Scenario, jsonl: str) -> Iterator[Shape]:
             if calls == 1 or world.way == "sync":
                 yield (calls,)
             return
+
+
+def _items(jsonl: str) -> Iterator[Item]:
+    return map(json.loads, jsonl.splitlines())
 
 
 def _calls(item: Item) -> int:

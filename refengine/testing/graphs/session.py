@@ -413,6 +413,12 @@ class GraphSession:
         found = failed.get(first or "")
         return found if mine and isinstance(found, Exception) else error
 
+    @property
+    def _tool_failed(self) -> bool:
+        """Whether nothing was answered since a tool failed, in whosever call."""
+        last = self._world.recorder.last("tool_error", "tool_end", "model_response")
+        return last is not None and last.kind == "tool_error"
+
     def _failed_calls(self, error: Exception) -> Mapping[str, BaseException]:
         """Return the errors of calls that failed, by the ids of the calls.
 
@@ -433,7 +439,7 @@ class GraphSession:
         error = self._first_of(error)
         if not is_of_own_schema(error, self._graph):
             self.refused = self.refused or refusal(error, ANSWERED)
-        if of_a_call and self._is_left("failed"):
+        if (of_a_call or self._tool_failed) and self._is_left("failed"):
             self._leave(turn, RunWaits(), {})
             return
         if not self._keeps_threads:
