@@ -235,7 +235,7 @@ class MigrationJudge(Generic[P]):
         finally:  # worlds that were mended stay so, though NEW could not be played
             self.corpus = sessions.corpus
         terms = replace(terms, by_door=(*terms.by_door, *self.by_shape))
-        if not new.keeps:
+        if self.hand_over and not new.keeps:
             worlds = [each for each in worlds if each.scenario.hand_over is None]
         if terms.everywhere:
             worlds = [replace(each, unusual=None) for each in worlds]
