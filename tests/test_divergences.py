@@ -277,6 +277,16 @@ NOT_HERE = {
         "processors and sessions: tests/test_dialect_subjects.py",
     ),
     "MARKS": "graphs of other frameworks: tests/test_migrate_graphs.py",
+    **dict.fromkeys(
+        (
+            "HAND_OVER_REFUSED",
+            "HAND_OVER_LOST",
+            "HAND_OVER_TWICE",
+            "HAND_OVER_CHANGED",
+            "HAND_OVER_TYPE",
+        ),
+        "runs that OLD kept: tests/test_hand_over.py",
+    ),
     "WAY_LOST": "graphs of other frameworks: tests/test_migrate_graphs.py",
     "NODES": "graphs of one piece of code: tests/test_graphs.py",
     "STATUS": "ends differ in something that is observed before the end",

@@ -14,6 +14,7 @@ from compat.cli.command import (
     argument,
     flag,
     group,
+    is_given,
     option,
     refuse,
     refusing,
@@ -71,6 +72,11 @@ CHECK: Final = "migrate check"
 NO_SCRIPT: Final = (
     "--reproducer writes a script that imports both sides, so they have to be in"
     " Python; leave it out, and give the world that the report shows to a test of yours"
+)
+
+NEEDS_TWO: Final = (
+    "the run is kept by one process and resumed by another, and a script has one for"
+    " each side; --no-hand-over leaves such runs out"
 )
 
 app = group("Check that migrated middleware still does the same.")
@@ -136,6 +142,11 @@ app.add_command(scan)
     default=0.0,
     metavar="PCT",
 )
+@flag(
+    "--hand-over/--no-hand-over",
+    about="have NEW resume runs that OLD kept, where both sides keep them",
+    default=True,
+)
 @flag("--strict", about="what holds weakly does not pass: exit code 4")
 @option("--on", about=ON, metavar="WORKERS")
 @flag(
@@ -170,6 +181,7 @@ def check(  # noqa: PLR0913  # the options of the command
     reproducer: Path | None,
     sharpness_plays: int | None,
     min_sharpness: float,
+    hand_over: bool,
     strict: bool,
     on: str | None,
     verbose: bool,
@@ -200,7 +212,10 @@ def check(  # noqa: PLR0913  # the options of the command
         name = named_profile(profile).name
         if require is not None:
             known(require, RELATIONS, "relation")
-    if unfit := _wrong_wire(wire=wire, reproducer=bool(reproducer), strict=strict):
+    handed = hand_over and is_given("hand_over")
+    if unfit := _wrong_wire(
+        wire=wire, reproducer=bool(reproducer), strict=strict, handed=handed
+    ):
         refuse(CHECK, unfit)
     sides = [*([] if old is None else [old]), *subjects]
     asked = _around(around, settings) if around or settings else ()
@@ -213,7 +228,7 @@ def check(  # noqa: PLR0913  # the options of the command
     engines = (old_engine, new_engine)
     others = (
         *(sides, every, tools, wire, reproducer, reports, min_sharpness, strict),
-        *engines,
+        *(*engines, handed),
     )
     wrong = programs.wrong(any((*others, *asked, recorded)))
     wrong = wrong or recorded.wrong(sides, any((*others[1:], old, worlds, on)))
@@ -243,6 +258,7 @@ def check(  # noqa: PLR0913  # the options of the command
         sharpness_plays=plays,
         min_sharpness=min_sharpness,
         strict=strict,
+        hand_over=hand_over and not wire,
     )
     if programs:
         with refusing(CHECK, *mistakes()):
@@ -288,10 +304,12 @@ def _wrong_pair(
     return ""
 
 
-def _wrong_wire(*, wire: bool, reproducer: bool, strict: bool) -> str:
+def _wrong_wire(*, wire: bool, reproducer: bool, strict: bool, handed: bool) -> str:
     """Return what does not go with --wire, "" if all does."""
     if wire and reproducer:
         return "--reproducer plays in process, so not with --wire"
+    if wire and handed:
+        return "runs are handed over in process, so --hand-over is not for --wire"
     if wire and strict:
         return "what holds over the wire holds weakly, so --strict is not for --wire"
     return ""
@@ -362,7 +380,8 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     ):
         found = checking.check(old, new, terms, shown)
     # The verdict first: what becomes of files is no part of it.
-    plays_alone = old.language == PYTHON and how.wire is None and not any(asked)
+    handed = found.verdict.world is not None and found.verdict.world.hand_over
+    plays_alone = old.language == PYTHON and not (how.wire or any(asked) or handed)
     again = files.next_step(reproducer, alone=plays_alone)
     out = _show(found.verdict, how, _wire_lines(how), again=again, verbose=verbose)
     if reproducer is not None:
@@ -469,6 +488,8 @@ def _reproduced(found: Checked, folder: Path, name: str) -> str:
 
     if found.verdict.divergence is None:
         return "No divergence was found, so no reproducer is written."
+    if found.verdict.world is not None and found.verdict.world.hand_over:
+        return f"No reproducer is written: {NEEDS_TWO}"
     script = write_reproducer(folder, found.verdict, found.files, name)
     return f"Reproduce it: python {script}"
 

@@ -15,6 +15,7 @@ from typing import Final
 
 from compat.migration.corpus import Corpus, OwnWorlds, make_corpus
 from compat.migration.judge import MigrationJudge, Terms
+from compat.migration.kept_runs import KeptRuns
 from compat.migration.options import EVERYWHERE
 from compat.migration.pairs import PlayError
 from compat.migration.places import with_places
@@ -221,8 +222,12 @@ def judging(
     explain: bool,
 ) -> Generator[Callable[[SubjectRef, Terms], Checked], None, None]:
     """Yield what judges a new side against the old one, which plays its worlds once."""
+    kept = KeptRuns(lambda: SubjectRunner(old, "old", how))
+    how = replace(how, kept=kept)
     runner = SubjectRunner(old, "old", how)
-    judge = MigrationJudge(runner, corpus, anew, how.progress, beside)
+    judge = MigrationJudge(
+        runner, corpus, anew, how.progress, beside, hand_over=how.hand_over
+    )
 
     def judged(new: SubjectRef, terms: Terms) -> Checked:
         found = _judged(judge, new, terms, how, said, explain=explain)
@@ -233,6 +238,7 @@ def judging(
     finally:
         judge.close()
         runner.close()
+        kept.close()
 
 
 def _versioned(verdict: Migration, old: SubjectRef, new: SubjectRef) -> Migration:

@@ -65,6 +65,7 @@ _OTHERS: Final[Mapping[str, str]] = MappingProxyType(
         "caller_objects": "CALLER_CHANGED",
         "saved": "SAVED",
         "checkpoints": "STATE_KEPT",
+        "handed_over": "HAND_OVER_CHANGED",
         "nodes": "NODES",
         "wrapping": "ERROR_WRAPPED",
     }
@@ -375,6 +376,15 @@ def _checkpoint(old: Value, new: Value, channel: str) -> Named:
     return _other(old, new, channel)
 
 
+def _handed_over(old: Value, new: Value, channel: str) -> Named:
+    """Name what differs of a run that was handed over: what is lost, then types."""
+    for key, code in (("values", "HAND_OVER_CHANGED"), ("types", "HAND_OVER_TYPE")):
+        if _text(old[key]) != _text(new[key]):
+            _, path, left, right = _value(old[key], new[key])
+            return code, path.replace(".values", f".{key}", 1), left, right
+    return _other(old, new, channel)
+
+
 def _pairing(old: Value, new: Value, _: str) -> Named:
     key = next(k for k in sorted(old) if _text(old[k]) != _text(new[k]))
     if key == "run":
@@ -410,6 +420,7 @@ _BY_CHANNEL: Final[Mapping[str, Naming]] = MappingProxyType(
         "deliveries": _delivery,
         "pairing": _pairing,
         "checkpoints": _checkpoint,
+        "handed_over": _handed_over,
         "nodes": _nodes,
         "answer": _end,
         "state": _end,

@@ -179,6 +179,8 @@ GRAPHS: Final = (
     CallsUnknown("effects", "[*]"),
     Additions("state", "[*].values"),
     Additions("second_turn", "[*].values"),
+    Additions("handed_over", "[*].values"),
+    Additions("handed_over", "[*].types"),
     *(KeptByOne(each, "[*]") for each in ("state", "second_turn", "pairing")),
 )
 """What may differ between two graphs: keys of the state that the older one has not, and

@@ -460,6 +460,7 @@ _OPTIONS: Final = (
     "min_sharpness",
     "strict",
     "search_plays",
+    "hand_over",
 )
 """What of the options is a number or a name; a server or own data are not sent."""
 

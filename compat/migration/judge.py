@@ -31,6 +31,7 @@ from compat.migration.differences import (
     broken,
     differences,
 )
+from compat.migration.handed_worlds import handed_verdict, with_hand_over
 from compat.migration.pairs import (
     WORST,
     Anew,
@@ -164,6 +165,11 @@ class ComparedSides:
         held = self.holds(self.those(unusual=False))
         return held is None or strength(held) < strength(relation)
 
+    def breaking(self, relation: str) -> frozenset[int]:
+        """Return the places of all worlds that break a relation."""
+        channels = frozenset(channels_of(relation))
+        return frozenset(at for at, n in self.differing.items() if channels & n)
+
     def holds(self, worlds: Sequence[BothPlayed]) -> str | None:
         """Return the strongest relation that holds in all of these worlds."""
         none = frozenset[str]()
@@ -177,7 +183,8 @@ class MigrationJudge(Generic[P]):
 
     ``anew`` opens a side once more, in a process of its own: what depends on a process,
     such as the order of a set or what a module has gathered, differs only there. The
-    corpus may grow between two judgements; then only what is new in it is played.
+    corpus may grow between two judgements; then only what is new in it is played. With
+    ``hand_over`` worlds join it in which NEW goes on with a run that OLD kept.
     """
 
     old: P
@@ -185,6 +192,7 @@ class MigrationJudge(Generic[P]):
     anew: Anew
     progress: Progress = silent
     beside: Beside = by_turns
+    hand_over: bool = False
     _sessions: SideSessions | None = None
 
     @property
@@ -219,9 +227,16 @@ class MigrationJudge(Generic[P]):
         enough = None if explain else self._enough(terms)
         try:
             worlds, theirs = sessions.with_new(new, enough)
+            if self.hand_over and self.old.keeps and new.keeps:
+                sessions.corpus = with_hand_over(
+                    sessions.corpus, sessions.played, of_graphs=sessions.of_graphs
+                )
+                worlds, theirs = sessions.with_new(new, enough)
         finally:  # worlds that were mended stay so, though NEW could not be played
             self.corpus = sessions.corpus
         terms = replace(terms, by_door=(*terms.by_door, *self.by_shape))
+        if self.hand_over and not new.keeps:
+            worlds = [each for each in worlds if each.scenario.hand_over is None]
         if terms.everywhere:
             worlds = [replace(each, unusual=None) for each in worlds]
         compared = _compared(worlds, terms)
@@ -251,6 +266,11 @@ class MigrationJudge(Generic[P]):
             base,
             unsteady=len(noise),
             points=points_of(self.corpus, compared, terms.required),
+            hand_over=handed_verdict(
+                (self.old, new), compared.worlds, compared.breaking(terms.required)
+            )
+            if self.hand_over
+            else None,
             holds=_held(compared, terms),
             unused=tuple(_unused(compared, [*ours.values(), *again.values()], terms)),
             broken=tuple(self._lacking(new, theirs, compared)),

@@ -31,6 +31,7 @@ from compat.migration.differences import (
     broken,
     differences,
 )
+from compat.migration.handed_codes import in_hand_over
 from compat.migration.shrink import TRIES, size
 from compat.verdicts.migration import (
     DescribedDivergence,
@@ -111,6 +112,11 @@ class SideRunner(Protocol):
         ...
 
     @property
+    def keeps(self) -> str | None:
+        """What keeps its runs, if anything does that goes on with them."""
+        ...
+
+    @property
     def exercise(self) -> Exercise:
         """What all worlds so far made the subject do."""
         ...
@@ -121,6 +127,7 @@ class PlainSide:
 
     ways: Sequence[str] = ()
     intends: Sequence[str] = ()
+    keeps: str | None = None
 
     def run_in(self, ways: Sequence[str]) -> None:
         """Do nothing: it runs in one way."""
@@ -180,10 +187,11 @@ class SeenPair:
         if any(each.channel == "tool_executions" for each in found):
             denied = against_no(self.old, self.new)
             if denied is not None:
-                return denied
+                return in_hand_over(denied, self.old, self.new)
         first = started_by(first_in_time(found), found, self.old, self.new)
         told = named(first, self.old, self.new)
-        return self._worse(found) or told if told.code in MILD else told
+        told = self._worse(found) or told if told.code in MILD else told
+        return in_hand_over(told, self.old, self.new)
 
     def _worse(self, found: Sequence[Difference]) -> DescribedDivergence | None:
         """Return one of the worst that this world shows, too."""
@@ -318,7 +326,9 @@ Worst: TypeAlias = Sequence[tuple[str, str]]
 """Codes with their channels, the worst first."""
 WORST: Final = (
     (AGAINST_NO, "tool_executions"),
+    ("HAND_OVER_TWICE", "tool_executions"),
     ("EXTRA_CALL", "tool_executions"),
+    ("HAND_OVER_LOST", "tool_executions"),
     ("ASKED", "events"),
     ("STREAM_LEAK", "events"),
 )

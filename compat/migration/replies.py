@@ -111,6 +111,9 @@ class SidePlayed:
     places: Sequence[LastLine] = ()
     """What of its own ran last before each observation, if that was asked for."""
 
+    keeps: str | None = None
+    """What keeps its runs, if anything does that goes on with them."""
+
     @cached_property
     def trace(self) -> Trace:
         """What the world saw."""

@@ -26,6 +26,7 @@ from types import MappingProxyType
 from typing import Final, Literal, Self, TypeAlias
 
 from compat.environments.cache import SideEnvironment
+from compat.migration.kept_runs import KeptRuns, LeftData
 from compat.migration.options import GIVEN, NO_REACH, TIMEOUT, Reach
 from compat.migration.refs import SubjectLocation, SubjectRef, located
 from compat.migration.replies import (
@@ -133,6 +134,7 @@ class SubjectProcess:
         self._known: SideLoaded | None = None
         self.ways: Sequence[str] = ()
         self.wire: Wire | None = None
+        self.kept: KeptRuns | None = None
         self._addresses: dict[int, str] = {}
         with ExitStack() as stack:
             place = stack.enter_context(located(ref))
@@ -225,6 +227,8 @@ class SubjectProcess:
             request["places"] = True
         if self.ways:
             request["ways"] = list(self.ways)
+        if world.hand_over is not None and self.kept is not None:
+            request["half"] = self.kept.left(world)
         if self.wire is None:
             return self._start("play", request, number)
         request["wire"] = address = self.wire.begin(world)
@@ -235,6 +239,14 @@ class SubjectProcess:
             raise
         self._addresses[call.id] = address
         return call
+
+    def leave(self, world: Scenario) -> LeftData:
+        """Play a session up to where it is handed over; raises SideFault."""
+        request = {"world": _written(world), "half": None}
+        call = self._start("play", request, None)
+        _wait([(self, call)])
+        left: LeftData = self.result(call)["left"]
+        return left
 
     def _start(
         self, method: str, request: Mapping[str, object], world: int | None
@@ -275,13 +287,14 @@ class SubjectProcess:
             arms,
             call.printed,
             reply.get("way"),
-            reply.get("refused"),
+            reply.get("refused") or _unleft(reply),
             reply.get("unbuilt"),
             frozenset((file, line) for file, line in reply.get("lines", ())),
             reply.get("steps"),
             tuple(reply.get("outside", ())),
             {int(site): some for site, some in reply.get("compared", {}).items()},
             tuple(LastLine(*each) for each in reply.get("places", ())),
+            reply.get("keeps"),
         )
 
     def _fault(self, kind: str, text: str, world: int | None = None) -> SideFault:
@@ -511,6 +524,11 @@ def environment(
         own.pop("PYTHONHOME", None)  # another Python's
         own |= packages.variables
     return {**own, **SILENT}
+
+
+def _unleft(reply: Reply) -> str | None:
+    """Return why a session is not one that is handed over; None if it is, or whole."""
+    return "OLD leaves no run there" if "left" in reply else None
 
 
 def _hinted(text: str) -> str:

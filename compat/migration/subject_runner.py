@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from compat.migration.given import NOTHING, GivenData
+from compat.migration.kept_runs import KeptRuns, LeftData
 from compat.migration.options import (
     EVERYWHERE,
     EXAMPLES,
@@ -75,7 +76,8 @@ class CheckOptions:
     has of his own: sessions, tools, samples. ``reach`` is what a subject's code may see
     and use of the machine. Small changes of both sides are played ``sharpness_plays``
     times, all together, and ``min_sharpness`` percent of each have to be noticed. With
-    ``strict``, a verdict that holds weakly is none.
+    ``strict``, a verdict that holds weakly is none. With ``hand_over`` NEW goes on with
+    runs that OLD ``kept``.
     """
 
     examples: int = EXAMPLES
@@ -91,6 +93,8 @@ class CheckOptions:
     reach: Reach = NO_REACH
     search_plays: int = 0
     strict: bool = False
+    hand_over: bool = False
+    kept: KeptRuns | None = None
 
 
 COMPARES: Final[Mapping[str, object]] = MappingProxyType({"compares": True})
@@ -131,6 +135,7 @@ class SubjectRunner:
         self._ways: set[str] = set()
         self._limits: Sequence[str] = ()
         self._built = False
+        self.keeps: str | None = None
         self._first: dict[int, tuple[Scenario, SidePlayed]] = {}
         self._raised: str | None = None
         self._ready = False
@@ -272,6 +277,14 @@ class SubjectRunner:
                 yield self._summed(played, world)
             self.see_that_it_works()
 
+    def leave(self, world: Scenario) -> LeftData:
+        """Play a session up to where it is handed over; raises SideFault."""
+        try:
+            return self._running.leave(world)
+        except SideFault:
+            self.start_over()
+            raise
+
     def broken(self, played: TracedWorld) -> Sequence[str]:
         """Return which intended effects a trace does not show; raises PlayError."""
         with restarting(self):
@@ -335,7 +348,7 @@ class SubjectRunner:
             reach=replace(reach, apart=apart),
         )
         side.ways = self._limits
-        side.wire = self._check.wire
+        side.wire, side.kept = self._check.wire, self._check.kept
         return side
 
     def start_over(self) -> None:
@@ -369,6 +382,7 @@ class SubjectRunner:
         played = self._within(played)
         self._built = self._built or played.unbuilt is None
         self._raised = self._raised or played.unbuilt
+        self.keeps = self.keeps or played.keeps
         if played.way == world.way:
             self._ways.add(world.way)
         for hook, times in played.hooks.items():

@@ -129,7 +129,11 @@ def _searched(
         progress=how.progress,
         fit=said.fit,
     )
-    worlds = [each.scenario for each in judge.corpus.worlds]
+    worlds = [
+        each.scenario
+        for each in judge.corpus.worlds
+        if each.scenario.hand_over is None  # OLD would keep each one that is made of it
+    ]
     return search(searching.watched, worlds, plan)
 
 

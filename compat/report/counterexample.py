@@ -24,6 +24,7 @@ from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.notation import NotationError, parse_message
 from refengine.testing.scenario import (
     AgentSpec,
+    HandOverPoint,
     ModelChunks,
     ModelFailure,
     ReplySpec,
@@ -92,6 +93,15 @@ ENDS: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
+HANDED: Final[Mapping[HandOverPoint, str]] = MappingProxyType(
+    {
+        "interrupted": "# OLD runs it until it asks; then NEW has what OLD kept",
+        "between turns": "# OLD runs the first of them; then NEW has what OLD kept",
+        "failed": "# OLD runs it until a tool fails; then NEW has what OLD kept",
+    }
+)
+
+
 def code(
     world: Scenario, names: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[str]:
@@ -113,6 +123,8 @@ def code(
         yield 'model = []  # whatever it is asked, it answers "EXHAUSTED"'
     for run in world.runs:
         yield from _run(run)
+    if world.hand_over is not None:
+        yield HANDED[world.hand_over]
 
 
 def literal(value: object) -> str:

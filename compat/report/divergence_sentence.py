@@ -19,7 +19,7 @@ from compat.report.values import beside, brief
 from compat.verdicts.migration import DescribedDivergence
 from refengine.testing.json_values import is_list, is_mapping, is_message
 from refengine.testing.notation import NotationError, parse_message
-from refengine.testing.scenario import Scenario
+from refengine.testing.scenario import HandOverPoint, Scenario
 from refengine.testing.trace import MISSING
 
 Fields: TypeAlias = "Mapping[str, str]"
@@ -101,6 +101,27 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
             "NEW does not keep {old} of a run on its way",
             "NEW keeps {new} of a run on its way, and OLD does not",
         ),
+        "HAND_OVER_REFUSED": Wording(
+            added="NEW refuses the run that OLD kept, with {new}; OLD goes on with it"
+        ),
+        "HAND_OVER_LOST": Wording(
+            lost="NEW loses the run that OLD kept: it ends, and the model is not asked"
+        ),
+        "HAND_OVER_LOST tool_executions": Wording(
+            lost="NEW loses the run that OLD kept: it ends, and {old} is never run"
+        ),
+        "HAND_OVER_TWICE": Wording(
+            added="NEW runs {new} a second time in a run that OLD kept after it ran"
+        ),
+        "HAND_OVER_CHANGED": Wording(
+            "of a run that OLD kept, NEW has {new} where OLD has {old}",
+            "of a run that OLD kept, NEW does not have {old}",
+            "of a run that OLD kept, NEW has {new}, and OLD does not",
+        ),
+        "HAND_OVER_TYPE": Wording(
+            "what OLD kept comes back as {new} in NEW, and as {old} in OLD",
+            "NEW does not have what comes back as {old} in OLD",
+        ),
         "STREAM_TEXT": Wording(
             "whoever reads the run is told {new} by NEW, {old} by OLD"
         ),
@@ -164,7 +185,7 @@ def sentence(found: DescribedDivergence, world: Scenario | None = None) -> str:
     except (KeyError, IndexError):  # a shape that is wrong is no reason for none
         said = ""
     said = said or found.summary
-    whole = f"{_when(found.where, world)}{said}"
+    whole = f"{_handed(found, world)}{_when(found.where, world)}{said}"
     return f"{whole[:1].upper()}{whole[1:]}."
 
 
@@ -309,6 +330,23 @@ def _content(value: object) -> str | None:
     if is_mapping(value) and isinstance(value.get("content"), str):
         return None if value.get("tool_calls") else str(value["content"])
     return value if isinstance(value, str) else None
+
+
+def _handed(found: DescribedDivergence, world: Scenario | None) -> str:
+    """Return that it shows in what OLD kept, where the sentence does not say so."""
+    point = None if world is None else world.hand_over
+    if point is None or found.code.startswith("HAND_OVER"):
+        return ""
+    return f"{HANDED[point]}, "
+
+
+HANDED: Final[Mapping[HandOverPoint, str]] = MappingProxyType(
+    {
+        "interrupted": "when NEW resumes a run that OLD kept",
+        "between turns": "on a thread that OLD kept",
+        "failed": "when NEW goes on with a run that failed in OLD",
+    }
+)
 
 
 def _when(where: str, world: Scenario | None) -> str:

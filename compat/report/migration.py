@@ -411,6 +411,7 @@ def _basis(verdict: Migration, *, verbose: bool) -> Iterator[Text]:
     yield from map(_indented, map(_moved, verdict.moved))
     if verdict.points is not None:
         yield from map(_indented, _points(verdict.points))
+    yield from map(_indented, _handed(verdict, verbose=verbose))
     for side in SIDES:
         if side in verdict.exercise:
             yield from _exercise(side, verdict.exercise[side], verbose=verbose)
@@ -471,6 +472,27 @@ def _points(found: PointsVerdict) -> Iterator[str]:
         elif each.diverging:
             worlds = counted(each.diverging, "world")
             yield f"  {each.id}: diverges in {worlds} ({found.guide}, {each.about})"
+
+
+def _handed(verdict: Migration, *, verbose: bool) -> Iterator[str]:
+    """Yield how many runs that OLD kept were resumed by NEW, or why none was.
+
+    Of what keeps no run by itself, as a graph may, nobody expects that.
+    """
+    found = verdict.hand_over
+    if found is None or (found.absent and not (verbose or verdict.of_graphs)):
+        return
+    if found.absent:
+        yield f"hand-over does not concern this subject: {found.absent}"
+        return
+    points = ", ".join(f"{many} {point}" for point, many in found.played.items())
+    many = sum(found.played.values())
+    line = f"{counted(many, 'run')} that OLD kept {does(many, 'were')} resumed by NEW"
+    diverging = f"; {found.diverging} diverge" if found.diverging else ""
+    yield f"{line}{diverging}"
+    yield f"  {points}; kept in {' and '.join(found.stores)}"
+    for path, (was, comes) in [*found.changed.items()][:MANY]:
+        yield f"  {path} is a {was} in the run, and comes back to OLD as a {comes}"
 
 
 def _groups(verdict: Migration) -> Iterator[str]:

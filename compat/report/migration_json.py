@@ -169,6 +169,16 @@ class ReportedPoint(ReportPart):
     diverging: int
 
 
+class ReportedHandOver(ReportPart):
+    """Runs that OLD kept and NEW resumed, by where they were left."""
+
+    played: dict[str, int]
+    diverging: int
+    stores: list[str]
+    absent: str
+    changed: dict[str, tuple[str, str]]
+
+
 class ReportedPoints(ReportPart):
     """The points where two profiles of engines differ."""
 
@@ -220,6 +230,7 @@ class ReportedVerdict(ReportPart):
     weakly: list[ReportedWeakness]
     points: ReportedPoints | None
     point: str | None
+    hand_over: ReportedHandOver | None
     fault: dict[str, str] | None
 
 
@@ -305,6 +316,7 @@ def to_json(verdict: Migration) -> Json:
         ],
         points=_points(verdict.points),
         point=verdict.point and verdict.point.id,
+        hand_over=verdict.hand_over and _told(ReportedHandOver, verdict.hand_over),
         fault=verdict.fault and _named(verdict.fault, "side", "kind"),
     )
 

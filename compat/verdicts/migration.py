@@ -258,6 +258,24 @@ class PointsVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class HandOverVerdict:
+    """Runs that OLD kept and NEW resumed: so many were ``played`` at each point.
+
+    In so many of them the sides were ``diverging``. ``stores`` are what kept them, and
+    ``absent`` says why none was played, "" where some were. Values ``changed`` their
+    type on the way from OLD to OLD: by path, what they were and what they come back as.
+    """
+
+    played: Mapping[str, int] = field(default_factory=dict[str, int])
+    diverging: int = 0
+    stores: Sequence[str] = ()
+    absent: str = ""
+    changed: Mapping[str, tuple[str, str]] = field(
+        default_factory=dict[str, tuple[str, str]]
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class RecordedBasis:
     """What a verdict rests on where OLD is a recording.
 
@@ -291,8 +309,9 @@ class Migration:
     itself in a side's own code, with how many sessions. Values that ``moved`` NEW looks
     for by another door than OLD. ``sharpness`` is NEW's, and ``sharpness_old`` that of
     OLD, None where no small change was to be played; where it is ``strict``, what holds
-    weakly is not enough. ``recorded`` says what of OLD is known where it is a
-    recording, None where it ran.
+    weakly is not enough. ``hand_over`` is about runs that OLD kept, None where none was
+    to be handed over. ``recorded`` says what of OLD is known where it is a recording,
+    None where it ran.
     """
 
     required: str
@@ -333,6 +352,7 @@ class Migration:
         default_factory=dict[Side, Mapping[str, int]]
     )
     recorded: RecordedBasis | None = None
+    hand_over: HandOverVerdict | None = None
 
     @property
     def nothing_ran(self) -> bool:

@@ -43,6 +43,7 @@ _ADDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             "interleaving",
             "wrapping",
             "checkpoints",
+            "handed_over",
         ),
         "identical": (),
     }

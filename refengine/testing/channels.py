@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from refengine.messages import Json
 from refengine.testing.echoes import echoes
+from refengine.testing.hand_over import HANDED_OVER
 from refengine.testing.notation import parse_message
 from refengine.testing.recorder import KEPT, RECORDED
 from refengine.testing.trace import Trace, in_call_order
@@ -321,6 +322,18 @@ def _checkpoints(seen: Seen) -> Iterator[ChannelEntry]:
             yield _entry(each, **{key: each["data"].get(key) for key in keys})
 
 
+def _handed_over(seen: Seen) -> Iterator[ChannelEntry]:
+    """Yield what a side has of a run that another process kept, before it goes on (s).
+
+    What waits, values and their types, and those that they had before; ``ran`` are the
+    calls that were made before.
+    """
+    keys = ("messages", "values", "types", "were", "pending", "ran")
+    for each in seen.of("checkpoint"):
+        if each["data"]["op"] == HANDED_OVER:
+            yield _entry(each, **{key: each["data"][key] for key in keys})
+
+
 POINTS: Final = MappingProxyType(
     {"before_chat_model": "before_model", "after_chat_model": "after_model"}
 )
@@ -412,6 +425,7 @@ CHANNELS: Final[Mapping[str, Channel]] = MappingProxyType(
         "interleaving": _interleaving,
         "wrapping": _wrapping,
         "checkpoints": _checkpoints,
+        "handed_over": _handed_over,
     }
 )
 """Every channel, by name."""

@@ -339,9 +339,9 @@ class Ids:
 
     def __init__(self, prefix: str = "id") -> None:
         self._prefix = prefix
-        self._last = 0
+        self.last = 0
 
     def __call__(self) -> str:
         """Return the next id."""
-        self._last += 1
-        return f"{self._prefix}-{self._last}"
+        self.last += 1
+        return f"{self._prefix}-{self.last}"

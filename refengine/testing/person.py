@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from refengine.agent import ChatModelAgentConfig
 from refengine.testing.doors import Engine
+from refengine.testing.hand_over import HANDED_OVER, LeftSession, as_bytes, as_text
 from refengine.testing.kept_runs import RecordingKeeper
 from refengine.testing.scenario import ReplySpec
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from refengine.testing.doors import EngineAgent, EngineRun
     from refengine.testing.recorder import Recorder
     from refengine.testing.scenario import RunSpec, Scenario
+    from refengine.testing.world import World
 
 ANSWERED: Final = 50
 """So often one run is answered, as of graphs; one that goes on asking is none."""
@@ -51,18 +53,18 @@ class RepliesInTurn:
     def __init__(self) -> None:
         self.denied: Collection[str] = ()
         self.replies: Sequence[ReplySpec] = ()
-        self._asked = 0
+        self.asked = 0
 
     def begins(self, denied: Collection[str], replies: Sequence[ReplySpec]) -> None:
         """Begin another run."""
-        self.denied, self.replies, self._asked = denied, replies, 0
+        self.denied, self.replies, self.asked = denied, replies, 0
 
     def next_reply(self) -> ReplySpec:
         """Return the reply to the next question: yes if the run says nothing."""
-        self._asked += 1
+        self.asked += 1
         if not self.replies:
             return ReplySpec()
-        return self.replies[(self._asked - 1) % len(self.replies)]
+        return self.replies[(self.asked - 1) % len(self.replies)]
 
 
 class NotKeptError(BaseException):
@@ -92,10 +94,25 @@ class Person:
         self.keeps = keeps
         self._runs = scenario.runs
         self._recorder: Recorder | None = None
+        self._world: World | None = None
 
     def sees(self, recorder: Recorder) -> None:
         """Put down there what is asked and answered."""
         self._recorder = recorder
+
+    def takes(self, world: World) -> None:
+        """Play a half of a session, if only that is played in this world.
+
+        Raises NotKeptError where runs are not kept, which they have to be then.
+        """
+        if world.half is None:
+            return
+        if not self.keeps:
+            raise NotKeptError
+        self._world, given = world, world.half.given
+        if given is not None:
+            world.stand(given.world)
+            world.run = given.run - 1
 
     def keeper(self, given: Keeper | None) -> Keeper:
         """Return what keeps the runs of an agent, with the types of what it was given.
@@ -114,6 +131,57 @@ class Person:
         from refengine.state import MemoryStore  # noqa: PLC0415  # seldom used
 
         return MemoryStore()
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the session is left as soon as a run asks."""
+        half = None if self._world is None else self._world.half
+        return half is not None and half.given is None and half.left is None
+
+    @property
+    def given(self) -> LeftSession | None:
+        """What another process left of the run that is played, if it is that one."""
+        half = None if self._world is None else self._world.half
+        given = None if half is None else half.given
+        return given if given is not None and given.run == self.run else None
+
+    async def bring(self) -> None:
+        """Have the store hold what another process left in its own."""
+        half = None if self._world is None else self._world.half
+        if half is None or half.given is None:
+            return
+        kept: Mapping[str, Sequence[str]] = half.given.session["records"]
+        for key, records in kept.items():
+            for at, record in enumerate(records):
+                await self._store.append(key, at, as_bytes(record))
+
+    async def leave(self, key: str, pending: Sequence[Pending]) -> None:
+        """Leave the session in its run, with what its store holds of that."""
+        assert self._world is not None  # noqa: S101  # or nothing would be left
+        assert self._world.half is not None  # noqa: S101  # as above
+        ran = (each for each in self._seen.trace().of("tool_end"))
+        session = {
+            "key": key,
+            "pending": [
+                [str(e.address), e.address.call_id, e.payload] for e in pending
+            ],
+            "ran": [each.call_id for each in ran if each.run == self.run],
+            "records": {key: [as_text(e) for e in await self._store.read(key)]},
+        }
+        left = LeftSession(self.run, self._world.standing, session)
+        self._world.half.left = left
+
+    def answers_left(self, left: LeftSession) -> dict[str, Json]:
+        """Return the answers to what a run asked elsewhere, and put both down."""
+        pending = left.session["pending"]
+        asked = [payload for _, _, payload in pending]
+        nothing: Mapping[str, Json] = {key: {} for key in ("values", "types", "were")}
+        seen = {"pending": asked, "ran": left.session["ran"], "messages": []}
+        self._seen.add("checkpoint", {"op": HANDED_OVER, **nothing, **seen})
+        denies = self.spec.denies
+        given: dict[str, Json] = {at: call not in denies for at, call, _ in pending}
+        self._seen.add("resume", {"answers": [*given.values()]})
+        return given
 
     @property
     def run(self) -> int:
@@ -159,6 +227,7 @@ class AnsweringEngine:
         if self._person.keeps:
             keeper = self._person.keeper(config.checkpoints)
             config = replace(config, checkpoints=keeper)
+        await self._person.bring()
         agent = await self._engine.build(config, on_notice)
         return _Agent(agent, self._person)
 
@@ -180,10 +249,15 @@ class _Agent:
         if how.get("checkpoint") is not None:
             run: EngineRun = self._agent.run(messages, stream=stream, **how)
             return run
+        again = {each: how[each] for each in how if each in AGAIN}
+        if left := self._person.given:
+            key = left.session["key"]
+            answers = self._person.answers_left(left)
+            run = self._agent.resume(key, answers, **again)
+            return _Run(run, self._agent, self._person, key, again)
         if self._person.keeps:
             how["checkpoint"] = key
         run = self._agent.run(messages, stream=stream, **how)
-        again = {each: how[each] for each in how if each in AGAIN}
         return _Run(run, self._agent, self._person, key, again)
 
     def resume(self, *given: Any, **how: Any) -> EngineRun:  # noqa: ANN401  # as the agent takes them
@@ -236,7 +310,7 @@ class _Run:
             try:
                 return await anext(self._events)
             except StopAsyncIteration:
-                if not self._asks:
+                if not self._asks or await self._is_left():
                     raise
             await self._go_on()
 
@@ -244,6 +318,14 @@ class _Run:
     def _asks(self) -> bool:
         ended = self.outcome
         return ended is not None and ended.status == "interrupted"
+
+    async def _is_left(self) -> bool:
+        """Leave the session here if it is to be left; tell whether it was."""
+        ended = self.outcome
+        if ended is None or not self._person.leaves:
+            return False
+        await self._person.leave(self._key, ended.interrupts)
+        return True
 
     async def _go_on(self) -> None:
         """Resume the run with the person's answers."""

@@ -70,6 +70,10 @@ class Recorder:
         self._when: tuple[str, Callable[[], object]] | None = None
         self._left = 0
         self._settled = 0
+        self.earlier_calls: Sequence[str] = ()
+        """The calls of the last answer before this process went on with a run."""
+        self.kept_in: Collection[str] = ()
+        """Files in which a framework keeps runs: what it writes there is no effect."""
         self.timed = False
         """Whether time passes within streams: then it is put down when chunks came."""
         self._clock: asyncio.AbstractEventLoop | None = None
@@ -206,7 +210,7 @@ class Recorder:
             if self._all[at].kind == "model_response":
                 data = cast("Mapping[str, Any]", to_json(self._all[at].data["message"]))
                 return at, [str(call["id"]) for call in data.get("tool_calls", ())]
-        return 0, []
+        return 0, [*self.earlier_calls]
 
     def note(self, entry: Mapping[str, object], call_id: str | None = None) -> None:
         """Put down what an operation of a scenario asked to be recorded."""

@@ -351,6 +351,11 @@ ValueDoor: TypeAlias = Literal["configurable", "context", "metadata", "state"]
 """How a caller of a graph gives it a value by name; its state is its input."""
 
 
+HandOverPoint: TypeAlias = Literal["interrupted", "between turns", "failed"]
+"""Where a session is handed over: in a run that asks, after one, after one that failed
+in a tool."""
+
+
 class RunSpec(Spec):
     """One run of an agent.
 
@@ -415,7 +420,8 @@ class Scenario(Spec):
     Every agent plays the whole ``model_script`` from its start. Past its end the model
     answers ``assistant:EXHAUSTED``, repeats its last entry, or fails (``script_end``).
     ``way`` is how a graph of another framework is run, where it can be; our own engine
-    has one way.
+    has one way. A session with a ``hand_over`` is played in two halves, the other one
+    from what was kept at that point; only a check of a migration plays it so.
     """
 
     version: Literal[1] = VERSION
@@ -426,6 +432,7 @@ class Scenario(Spec):
     script_end: Literal["exhausted", "repeat_last", "fail"] = "exhausted"
     runs: tuple[RunSpec, ...] = ()
     way: Literal["async", "sync"] = "async"
+    hand_over: HandOverPoint | None = None
     after_build: tuple[CallerOp, ...] = ()
 
     @model_validator(mode="after")

@@ -152,11 +152,19 @@ class Session:
             if await self._build():
                 self._caller(self._scenario.after_build, 0)
                 for number, run in enumerate(self._scenario.runs, 1):
-                    await self._run(run, number)
+                    if self._is_played(number):
+                        await self._run(run, number)
         for world in self._worlds:
             if world.misused is not None:
                 raise world.misused
         return self._recorder.trace()
+
+    def _is_played(self, number: int) -> bool:
+        """Tell whether a run is in the half of the session that is played here."""
+        half = self._worlds[0].half
+        if half is None or half.given is None:
+            return half is None or half.left is None
+        return number >= half.given.run
 
     async def _build(self) -> bool:
         for world in self._worlds:

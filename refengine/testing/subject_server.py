@@ -19,7 +19,9 @@ new. With ``compares`` replies have the ``sites`` of comparisons that are new, a
 was ``compared`` there. Where lines are known, a call of ``play`` may ask for the
 ``places`` that were last before each thing that the world saw. It may have ``ways`` of
 running a graph, and ``wire``: the base URL of a scripted server that the graph's model
-asks. Faults are errors whose ``data`` has their ``kind`` (verdicts, Migration).
+asks. With ``half`` a session that is handed over is played up to where it is left, and
+the reply has what is ``left`` of it; or, where the ``half`` is that, on from there.
+Faults are errors whose ``data`` has their ``kind`` (verdicts, Migration).
 """
 
 from __future__ import annotations
@@ -49,6 +51,12 @@ from refengine.testing.child import (
     show_where,
 )
 from refengine.testing.compare_probes import Comparisons
+from refengine.testing.hand_over import (
+    SessionHalf,
+    files_of,
+    half_of,
+    with_files,
+)
 from refengine.testing.isolation.damage import Wholeness
 from refengine.testing.isolation.isolated import Isolation
 from refengine.testing.isolation.setups import SideSetup
@@ -233,9 +241,10 @@ class SubjectServer:
         def subject(world: World) -> object:
             if self._isolation is not None:
                 self._isolation.enters(world.recorder)
+                self._isolation.files.bring(files_of(half))
             if request.get("places") and self._branches.lines is not None:
                 self._branches.lines.follow(world.recorder.count)
-            world.tells_nodes = self._tells_nodes
+            world.tells_nodes, world.half = self._tells_nodes, half
             try:
                 return self._ordered(loaded.subject, world)
             except BaseException as error:
@@ -243,11 +252,14 @@ class SubjectServer:
                 raise
 
         scenario = parse_scenario(request["world"])
+        half = half_of(request)
 
         def play() -> Played:
             ways, wire = request.get("ways", WAYS), request.get("wire")
             with self._session(wire):
-                return play_alone(scenario, subject, self._profile, ways, wire)
+                played = play_alone(scenario, subject, self._profile, ways, wire)
+                self._take_files(half)
+                return played
 
         played = self._played(play, raised)
         if isinstance(played, _Unbuilt):
@@ -257,8 +269,10 @@ class SubjectServer:
             trace = played.trace.to_jsonl()
         except (TypeError, ValueError, RecursionError) as error:
             raise Fault("raised", f"what it hands on is not JSON: {error}") from error
-        more = {"way": played.way, "refused": played.refused}
-        found = {key: value for key, value in more.items() if value is not None}
+        more = {"way": played.way, "refused": played.refused, "keeps": played.keeps}
+        found: Reply = {k: value for k, value in more.items() if value is not None}
+        if half is not None and half.given is None:
+            found["left"] = half.left and half.left.json
         return {"trace": trace, "hooks": hooks, **found, **self._seen()}
 
     def _ordered(self, subject: Subject, world: World) -> object:
@@ -267,6 +281,11 @@ class SubjectServer:
             return subject(world)
         self._ordering.begin()
         return self._ordering.applied(subject(world), world)
+
+    def _take_files(self, half: SessionHalf | None) -> None:
+        """Have what the session wrote be left with it, before it is put back."""
+        if half is not None and half.left is not None and self._isolation is not None:
+            half.left = with_files(half.left, self._isolation.files.left())
 
     def _session(self, wire: str | None) -> AbstractContextManager[None]:
         return (

@@ -43,6 +43,8 @@ RUNNABLE: Final = ("invoke", "ainvoke", "stream", "astream", "get_graph")
 """What a graph can do, and whatever else LangChain runs."""
 GRAPH: Final = (*RUNNABLE, "get_state")
 """What a graph can do: it has a state."""
+OWN_STORE: Final = "refengine.state"
+"""What keeps the runs of extensions that ask."""
 F = TypeVar("F", bound=Callable[..., object])
 
 ADK: Final = "google.adk."
@@ -102,6 +104,8 @@ class Played:
     """How a graph was run; extensions of our own engine have one way only."""
     refused: str | None = None
     """Why a framework refused what this world gave it, if it did."""
+    keeps: str | None = None
+    """What keeps its runs, if anything does that goes on with them."""
 
 
 Player: TypeAlias = Callable[[Scenario, Subject, World, object], Played]
@@ -208,12 +212,15 @@ async def _play(
     def dress(world: World, config: ChatModelAgentConfig) -> ChatModelAgentConfig:
         world.wire = wire
         person.sees(world.recorder)
-        return _worn(subject(world), world, config, watch)
+        worn = _worn(subject(world), world, config, watch)
+        person.takes(world)
+        return worn
 
     engine = AnsweringEngine(ReferenceEngine(profile), person)
     # A run that is resumed goes on with new objects, as in another process.
     session = Session(scenario, engine, dress, watch.names, rebuild=True)
-    return Played(await session.play(), dict(watch.hooks))
+    trace = await session.play()
+    return Played(trace, dict(watch.hooks), keeps=OWN_STORE if kept else None)
 
 
 def _worn(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from refengine.resume.checkpoint import Keeper
     from refengine.testing.adk import AdkFace
     from refengine.testing.graphs import LangChainWorld
+    from refengine.testing.hand_over import SessionHalf
     from refengine.testing.pydantic_ai import PydanticAIFace
 
 RESERVED: Final = frozenset((RECORDED, KEPT))
@@ -134,6 +135,8 @@ class World:
         self.output_key = spec.output_key
         self.run = 0
         self.wire: str | None = None
+        self.half: SessionHalf | None = None
+        """Which half of a session is played that is handed over; None if all of it."""
         self.tells_nodes = False
         """Whether a graph's run says through which nodes it went."""
         self.clock = Clock()
@@ -252,6 +255,21 @@ class World:
         self.new_id = other.new_id
         self.factory_calls = other.factory_calls
         self.misused = other.misused
+
+    @property
+    def standing(self) -> dict[str, Json]:
+        """Where it stands, for a world in another process that goes on from there."""
+        return {
+            "calls": self.model.calls,
+            "executed": dict[str, Json](self._executed),
+            "ids": self.new_id.last,
+        }
+
+    def stand(self, there: Mapping[str, Any]) -> None:
+        """Go on where a world in another process stood."""
+        self.model.calls = there["calls"]
+        self._executed = Counter(there["executed"])
+        self.new_id.last = there["ids"]
 
     def name_handlers_apart(self) -> None:
         """Give handlers that have one name different ones."""

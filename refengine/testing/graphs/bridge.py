@@ -92,6 +92,15 @@ class LangChainBridge:
         """Begin another run, in which a person denies calls and answers like that."""
         self._person.begins(denied, replies)
 
+    @property
+    def standing(self) -> dict[str, Any]:
+        """Where its person stands, for one in another process that goes on there."""
+        return {"asked": self._person.asked, "calls": self._person.pending()}
+
+    def stand(self, there: Mapping[str, Any]) -> None:
+        """Go on where a person in another process stood, who saw these calls last."""
+        self._person.asked, self._person.earlier = there["asked"], there["calls"]
+
     def approves(self, call: Mapping[str, Any]) -> bool:
         """Ask the world's person about a tool call, by its ``id`` or name and args.
 
@@ -145,6 +154,8 @@ class GraphPerson(RepliesInTurn):
     def __init__(self, world: World) -> None:
         super().__init__()
         self._world = world
+        self.earlier: list[dict[str, Any]] = []
+        """The calls of the last answer that the model gave in another process."""
 
     def says(self, call: Call, kind: str = "yes") -> str:
         """Return how the person answers about a call; that it was asked is put down."""
@@ -232,16 +243,17 @@ class GraphPerson(RepliesInTurn):
 
     def _named_in(self, value: object) -> Iterator[Call]:
         """Yield the calls of the last response that a question names."""
-        pending = self._pending()
+        pending = self.pending()
         named = dict.fromkeys(_names_in(value))
         for call in pending:
             if call["id"] in named or call["name"] in named:
                 yield call
 
-    def _pending(self) -> list[dict[str, Any]]:
+    def pending(self) -> list[dict[str, Any]]:
+        """Return the calls of the last answer."""
         last = self._world.recorder.last("model_response")
         if last is None:
-            return []
+            return self.earlier
         message = cast("Mapping[str, Any]", to_json(last.data["message"]))
         return [
             {"id": str(each["id"]), "name": each["name"], "args": _read(each)}
@@ -250,7 +262,7 @@ class GraphPerson(RepliesInTurn):
 
     def _id_of(self, call: Call) -> str | None:
         """Return the id of the call of that name and arguments in the last response."""
-        for each in self._pending():
+        for each in self.pending():
             same = each["name"] == call.get("name")
             if same and written(each["args"]) == written(call.get("args")):
                 return str(each["id"])

@@ -8,7 +8,7 @@ in which the graph can be run is the one that counts.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, Self, TypeAlias
 
@@ -28,8 +28,16 @@ from refengine.testing.graphs.calls import (
     is_of_own_schema,
     sources_of,
 )
+from refengine.testing.graphs.halves import (
+    bring,
+    left_session,
+    put_down,
+    types_of,
+    waits_of,
+)
 from refengine.testing.graphs.messages import as_langchain, said
 from refengine.testing.graphs.nodes import GraphWatch
+from refengine.testing.graphs.savers import files_of_saver, kind_of, saver_of
 from refengine.testing.graphs.turn import (
     Consumer,
     GraphCall,
@@ -37,11 +45,17 @@ from refengine.testing.graphs.turn import (
     RunWaits,
     stored_in,
 )
+from refengine.testing.hand_over import LeftSession
 from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import parse_message
 from refengine.testing.points import refusal
 from refengine.testing.recorder import Recorder
-from refengine.testing.scenario import AgentSpec, RunSpec, Scenario
+from refengine.testing.scenario import (
+    AgentSpec,
+    HandOverPoint,
+    RunSpec,
+    Scenario,
+)
 from refengine.testing.session import MODEL_SECONDS
 from refengine.testing.subject_worlds.named_values import doors_of
 from refengine.testing.subjects import Played, Subject, SubjectError, Way, is_graph
@@ -54,6 +68,8 @@ MODES: Final = ("messages", "custom", "updates", "values")
 
 ANSWERED: Final = (GraphBubbleUp, GraphRecursionError, InvalidUpdateError)
 """What says something of what a graph did, and not of what it was given."""
+
+BETWEEN: Final[HandOverPoint] = "between turns"
 
 State: TypeAlias = "dict[str, Any]"
 
@@ -99,6 +115,8 @@ class GraphSession:
         self._values: Mapping[str, Any] = {}
         self._thread = 0
         self._broken = True
+        self._half = world.half
+        world.recorder.kept_in = files_of_saver(saver_of(graph))
         self.refused: str | None = None
         """Why the framework refused what it was given, if it did."""
 
@@ -129,8 +147,8 @@ class GraphSession:
             raise SubjectError(self._graph, f"{why} world.as_langchain().model")
 
     def _sync(self) -> None:
-        for number, spec in enumerate(self._scenario.runs, 1):
-            turn = self._turn(spec, number)
+        for number, spec in self._runs():
+            turn = self._begun(spec, number)
             while turn.ask is not None:
                 try:
                     state = self._called(turn.ask)
@@ -138,11 +156,11 @@ class GraphSession:
                     self._failed(turn, turn.ask, error)
                 else:
                     self._took(turn, turn.ask, state)
-            self._ended(turn)
+            self._ended(turn, number)
 
     async def _async(self) -> None:
-        for number, spec in enumerate(self._scenario.runs, 1):
-            turn = self._turn(spec, number)
+        for number, spec in self._runs():
+            turn = self._begun(spec, number)
             while turn.ask is not None:
                 try:
                     state = await self._acalled(turn.ask)
@@ -150,12 +168,26 @@ class GraphSession:
                     self._failed(turn, turn.ask, error)
                 else:
                     self._took(turn, turn.ask, state)
-            self._ended(turn)
+            self._ended(turn, number)
+
+    def _runs(self) -> Iterator[tuple[int, RunSpec]]:
+        """Yield the runs that are played here, each with its number."""
+        half = self._half
+        first = 1 if half is None or half.given is None else half.given.run
+        for number, spec in enumerate(self._scenario.runs, 1):
+            if half is not None and half.left is not None:
+                return
+            if number >= first:
+                yield number, spec
 
     def _took(self, turn: GraphTurn, ask: GraphCall, state: State) -> None:
-        turn.took(state, stored_in(self._graph), self._waiting(state, ask))
+        waiting = self._waiting(state, ask)
+        if waiting.any and self._is_left("interrupted"):
+            self._leave(turn, waiting, state)
+        else:
+            turn.took(state, stored_in(self._graph), waiting)
 
-    def _ended(self, turn: GraphTurn) -> None:
+    def _ended(self, turn: GraphTurn, number: int) -> None:
         """Keep what a run left; after one that failed, a new thread starts from that.
 
         What a failed run leaves in a thread is answered differently by the frameworks.
@@ -163,12 +195,89 @@ class GraphSession:
         self._broken = turn.left is None
         if turn.left is not None:
             self._left, self._values = turn.left, turn.values
+        later = self._scenario.runs[number : number + 1]
+        goes_on = any(each.continues for each in later) and not self._broken
+        if goes_on and self._is_left(BETWEEN):
+            self._leave(turn, RunWaits(), self._values)
+
+    # A session that is handed over
+
+    def _is_left(self, point: HandOverPoint) -> bool:
+        """Tell whether a session whose first half is played here is left there."""
+        half = self._half
+        if half is None or half.given or half.left or not self._keeps_threads:
+            return False
+        return self._scenario.hand_over == point
+
+    def _leave(
+        self, turn: GraphTurn, waits: RunWaits, values: Mapping[str, Any]
+    ) -> None:
+        """Leave the session here, with all that another process needs to go on."""
+        assert self._half is not None  # noqa: S101  # or nobody would leave
+        turn.ask = None
+        kept = {"number": self._thread, "types": types_of(values)}
+        more = {**kept, **bridge_of(self._world).standing}
+        where = self._world, self._graph, self._thread_id
+        between = self._scenario.hand_over == BETWEEN
+        try:
+            left = left_session(*where, waits, more, ended=between)
+            self._half.left = left
+        except Exception as error:  # noqa: BLE001  # a checkpointer of anybody's
+            self.refused = f"its checkpointer cannot be read: {error}"
+
+    def _begun(self, spec: RunSpec, number: int) -> GraphTurn:
+        """Return a run that begins, or that goes on where another process left it."""
+        left = None if self._half is None else self._half.given
+        if left is None or number > left.run:
+            return self._turn(spec, number)
+        return self._handed(spec, left)
+
+    def _handed(self, spec: RunSpec, left: LeftSession) -> GraphTurn:
+        self._world.stand(left.world)
+        self._world.run = left.run - 1
+        self._thread, self._broken = left.session["number"], False
+        error = self._refusal_of(left)
+        kept = self._kept(self._config(spec))
+        values: Mapping[str, Any] = getattr(kept, "values", {})
+        if self._scenario.hand_over == BETWEEN:
+            turn = self._turn(spec, left.run)
+        else:
+            turn = self._resumed_turn(spec, left, values)
+        waits = self._waits_in(kept, ())
+        put_down(self._world, values, waits, left)
+        if error is not None and turn.ask is not None:
+            self._failed(turn, turn.ask, error)
+        elif self._scenario.hand_over == "interrupted":
+            turn.took({}, {}, waits if waits.any else waits_of(left))
+        return turn
+
+    def _resumed_turn(
+        self, spec: RunSpec, left: LeftSession, values: Mapping[str, Any]
+    ) -> GraphTurn:
+        """Return the run that another process left in its middle; it has no input."""
+        world = self._world
+        self._begins(spec, left.run)
+        bridge_of(world).stand(left.session)
+        calls: Sequence[Mapping[str, Any]] = left.session["calls"]
+        world.recorder.earlier_calls = [str(each["id"]) for each in calls]
+        given = list(values.get("messages") or ())
+        continued = {"continues": True} if spec.continues else {}
+        world.recorder.add("run_start", {"messages": said(given), **continued})
+        context = self._given.context(spec)
+        ask = GraphCall(None, self._config(spec), context, spec.streaming, resumes=True)
+        return GraphTurn(world, ask, given, self._watch)
+
+    def _refusal_of(self, left: LeftSession) -> Exception | None:
+        """Have the graph hold what was left; return what it refuses that with."""
+        try:
+            bring(self._graph, left)
+        except Exception as error:  # noqa: BLE001  # as above
+            return error
+        return None
 
     def _turn(self, spec: RunSpec, number: int) -> GraphTurn:
         world = self._world
-        world.recorder.run = number
-        world.run += 1
-        bridge_of(world).begins(frozenset(spec.denies), spec.replies)
+        self._begins(spec, number)
         keeps = self._keeps_threads and spec.continues and not self._broken
         if not keeps:
             self._thread += 1
@@ -184,18 +293,28 @@ class GraphSession:
             self._given.context(spec),
             spec.streaming,
         )
-        self._watch.begin_run()
         return GraphTurn(world, ask, given, self._watch)
+
+    def _begins(self, spec: RunSpec, number: int) -> None:
+        world = self._world
+        world.recorder.run = number
+        world.run += 1
+        bridge_of(world).begins(frozenset(spec.denies), spec.replies)
+        self._watch.begin_run()
 
     @property
     def _keeps_threads(self) -> bool:
         return bool(getattr(self._graph, "checkpointer", None))
 
+    @property
+    def _thread_id(self) -> str:
+        return f"thread-{self._thread}"
+
     def _config(self, spec: RunSpec) -> Mapping[str, Any]:
         config: dict[str, Any] = {
             "configurable": {
                 **self._given.configurable(spec),
-                "thread_id": f"thread-{self._thread}",
+                "thread_id": self._thread_id,
             },
             "callbacks": [self._watch],
             "recursion_limit": self._steps(spec),
@@ -254,7 +373,10 @@ class GraphSession:
         pending: Sequence[Any] = state.get("__interrupt__") or ()
         if not self._keeps_threads or not (pending or self._may_stop):
             return RunWaits([(each, None) for each in pending])
-        kept = self._kept(ask.config)
+        return self._waits_in(self._kept(ask.config), pending)
+
+    def _waits_in(self, kept: object, pending: Sequence[Any]) -> RunWaits:
+        """Return what a run waits for by what its thread holds, or is told to."""
         calls = _unanswered(getattr(kept, "values", {}))
         tasks: Sequence[Any] = getattr(kept, "tasks", ())
         found: list[tuple[Any, Mapping[str, Any] | None]]
@@ -291,6 +413,12 @@ class GraphSession:
         found = failed.get(first or "")
         return found if mine and isinstance(found, Exception) else error
 
+    @property
+    def _tool_failed(self) -> bool:
+        """Whether nothing was answered since a tool failed, in whosever call."""
+        last = self._world.recorder.last("tool_error", "tool_end", "model_response")
+        return last is not None and last.kind == "tool_error"
+
     def _failed_calls(self, error: Exception) -> Mapping[str, BaseException]:
         """Return the errors of calls that failed, by the ids of the calls.
 
@@ -311,6 +439,9 @@ class GraphSession:
         error = self._first_of(error)
         if not is_of_own_schema(error, self._graph):
             self.refused = self.refused or refusal(error, ANSWERED)
+        if (of_a_call or self._tool_failed) and self._is_left("failed"):
+            self._leave(turn, RunWaits(), {})
+            return
         if not self._keeps_threads:
             turn.failed(error, None)
             return
@@ -438,7 +569,8 @@ def play_graph(
                 raise SubjectError(graph, "it was a graph the first time") from None
         else:
             trace = world.recorder.trace()
-            return Played(trace, session.hooks, way, session.refused)
+            keeps = kind_of(graph)
+            return Played(trace, session.hooks, way, session.refused, keeps)
     raise AssertionError(ways)
 
 

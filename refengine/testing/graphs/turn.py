@@ -115,6 +115,11 @@ class RunWaits:
     interrupts: Sequence[tuple[Any, Mapping[str, Any] | None]] = ()
     stopped: Sequence[Mapping[str, Any]] | None = None
 
+    @property
+    def any(self) -> bool:
+        """Whether it waits for anything."""
+        return bool(self.interrupts) or self.stopped is not None
+
 
 @dataclass(frozen=True, slots=True)
 class GraphCall:
@@ -152,8 +157,7 @@ class GraphTurn:
         self, state: Mapping[str, Any], stored: Mapping[str, Json], waiting: RunWaits
     ) -> None:
         """Take what a call gave: an interrupt to answer, or the end of the run."""
-        waits = waiting.interrupts or waiting.stopped is not None
-        if waits and self.ask is not None:
+        if waiting.any and self.ask is not None:
             self._resumed += 1
             if self._resumed > RESUMED:
                 self.failed(EndlessInterruptError(), state)
@@ -333,7 +337,7 @@ class Consumer:
 
     def _call_order(self) -> Mapping[str, int]:
         """Return the places of the calls of all responses so far."""
-        order: dict[str, int] = {}
+        order = {call: at for at, call in enumerate(self._recorder.earlier_calls)}
         for each in self._recorder.trace().of("model_response"):
             message = cast("Mapping[str, Any]", each.data["message"])
             for call in message.get("tool_calls", ()):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import hashlib
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO, Any, Final
@@ -25,6 +25,8 @@ SHOWN: Final = 20_000
 DATABASE: Final = b"SQLite format 3\0"
 BESIDE: Final = ("-journal", "-shm", "-wal", ".pyc")
 """How names end of what is not a file of its own."""
+LOG: Final = "-wal"
+"""How the name ends of what a database has not yet put in its file."""
 NOT_OURS: Final = ("home/.cache", "home/.config", "home/.local")
 """Where frameworks keep what is theirs."""
 
@@ -63,8 +65,12 @@ class SessionFiles:
         for module in (builtins, io):
             vars(module)["open"] = opening
 
-    def changes(self, *, ended: bool) -> Iterator[Mapping[str, Json]]:
+    def changes(
+        self, *, ended: bool, kept: Collection[str] = ()
+    ) -> Iterator[Mapping[str, Json]]:
         """Yield what was written or removed since this was asked for the last time.
+
+        Not of files in which a framework has ``kept`` runs: those have ids and times.
 
         A file that is new and empty counts when a run has ``ended``: when a log is
         opened, before there is anything to write, is nothing that anybody can see.
@@ -75,7 +81,8 @@ class SessionFiles:
         before = self._folder.first if self._looked is None else self._looked
         now = self._folder.state()
         self._looked = now
-        for name in sorted(before.keys() | now.keys()):
+        own = {each.removeprefix(f"{self._folder.top}/") for each in kept}
+        for name in sorted((before.keys() | now.keys()) - own):
             if before.get(name) != now.get(name) and self._counts(name):
                 yield from self._change(name, now.get(name), is_new=name not in before)
         self._empty &= now.keys()
@@ -83,6 +90,32 @@ class SessionFiles:
             for name in sorted(self._empty):
                 yield {"path": self._folder.shown(name), "added": ""}
             self._empty.clear()
+
+    def left(self) -> dict[str, bytes]:
+        """Return what stands in the files that were written since the session began."""
+        if not self._folder.is_touched:
+            return {}
+        self._flush()
+        before = self._folder.first
+        return {
+            name: self._read(name)
+            for name, state in self._folder.state().items()
+            if state is not None and state != before.get(name) and self._goes(name)
+        }
+
+    def bring(self, files: Mapping[str, bytes]) -> None:
+        """Have a session begin with what another process left in these files."""
+        for name, data in files.items():
+            path = Path(self._folder.top, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        if files:
+            self._looked = self._folder.state()
+            self._seen |= files
+
+    def _goes(self, name: str) -> bool:
+        """Tell whether a file goes along: a log of a database does, and no cache."""
+        return self._counts(name.removesuffix(LOG))
 
     def restore(self) -> None:
         """End a session: put back what it wrote."""

@@ -8,10 +8,11 @@ after such a session are the files looked through.
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -262,13 +263,18 @@ class SessionFolder:
         self._files = self.state()
 
     def _hold(self, names: Iterable[str]) -> None:
-        """Remember which of these files this process has open."""
-        opened = _opened()
-        self.held = {
-            name: None
-            for name in {*names, *self.held}
-            if f"{self.top}/{name}" in opened
-        }
+        """Remember which of these files this process has open.
+
+        What only the objects of a session have open, which hold each other, is not.
+        """
+        names = {*names, *self.held}
+        if self._held_of(names):
+            gc.collect()
+        self.held = dict.fromkeys(self._held_of(names))
+
+    def _held_of(self, names: Iterable[str]) -> Sequence[str]:
+        opened = _opened() if names else ()
+        return [name for name in names if f"{self.top}/{name}" in opened]
 
     def _remove(self, name: str) -> None:
         path = Path(self.top, name)

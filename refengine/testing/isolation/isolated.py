@@ -113,7 +113,8 @@ class Isolation:
         if kind == "run_end":
             for stream in self.streams:
                 stream.end_lines()
-        for change in self.files.changes(ended=kind == "run_end"):
+        kept = self.doors.recorder.kept_in
+        for change in self.files.changes(ended=kind == "run_end", kept=kept):
             self.doors.put_down("file", self._in_order(change))
 
     def _in_order(self, change: Mapping[str, Json]) -> Mapping[str, Json]:

@@ -1,0 +1,207 @@
+"""Hand-over worlds: sessions that OLD leaves and NEW goes on with, and what they show.
+
+They are chosen among the worlds that OLD was played in, by what was seen there: a run
+that asked, one that failed in a tool, a second turn. A few of each are enough, as long
+as they differ in what was called and how.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias, cast, get_args
+
+from compat.migration.corpus import Corpus, MigrationWorld
+from compat.migration.handed_codes import CHANNEL
+from compat.migration.pairs import BothPlayed, SideRunner, TracedWorld
+from compat.migration.shrink import size
+from compat.verdicts.migration import HandOverVerdict
+from refengine.testing.json_values import is_mapping
+from refengine.testing.ops import ToolSpec
+from refengine.testing.scenario import HandOverPoint, Scenario
+
+FAMILY: Final = "hand-over"
+MOST: Final[Mapping[HandOverPoint, int]] = MappingProxyType(
+    {"interrupted": 4, "between turns": 3, "failed": 3}
+)
+"""So many worlds are handed over at each point."""
+POINTS: Final[tuple[HandOverPoint, ...]] = get_args(HandOverPoint)
+
+ASKS: Final = '"interrupt"'
+"""What stands in a trace in which somebody was asked; most others need no reading."""
+
+Item: TypeAlias = "Mapping[str, Any]"
+Shape: TypeAlias = "tuple[object, ...]"
+
+
+def with_hand_over(
+    corpus: Corpus, played: Sequence[TracedWorld], *, of_graphs: bool
+) -> Corpus:
+    """Return the corpus with worlds in which OLD leaves a run; once, and at its end.
+
+    Our own engine keeps nothing between two turns, and a run that failed is over.
+    """
+    if any(each.scenario.hand_over for each in corpus.worlds):
+        return corpus
+    points = POINTS if of_graphs else POINTS[:1]
+    more = [each for point in points for each in _at_point(point, corpus, played)]
+    return replace(corpus, worlds=(*corpus.worlds, *more))
+
+
+def _at_point(
+    point: HandOverPoint, corpus: Corpus, played: Sequence[TracedWorld]
+) -> list[MigrationWorld]:
+    """Return the smallest worlds that leave a run there, each of another shape."""
+    found: dict[Shape, MigrationWorld] = {}
+    usual = (
+        pair
+        for pair in zip(corpus.worlds, played, strict=False)
+        if pair[0].unusual is None and pair[1].refused is None
+        if pair[0].scenario.agent is not None and not pair[0].scenario.keeps
+    )
+    for entry, each in sorted(usual, key=_telling):
+        for shape in _SHAPES[point](entry.scenario, each.jsonl):
+            found.setdefault((entry.scenario.way, *shape), entry)
+    chosen = {id(each): each for each in found.values()}
+    return [_handed(point, each) for each in chosen.values()][: MOST[point]]
+
+
+def _telling(pair: tuple[MigrationWorld, TracedWorld]) -> tuple[bool, tuple[int, int]]:
+    """Return how little a world tells: less if no tool runs that a person allowed."""
+    entry, played = pair
+    return not _runs_what_was_asked(played.jsonl), size(entry.scenario)
+
+
+def _runs_what_was_asked(jsonl: str) -> bool:
+    """Tell whether a tool runs that a question before it names."""
+    asked = ""
+    for each in _items(jsonl) if ASKS in jsonl else ():
+        if each["kind"] == "interrupt":
+            asked = json.dumps(each["data"])
+        elif each["kind"] == "tool_start" and f'"{each["data"]["name"]}"' in asked:
+            return True
+    return False
+
+
+def _handed(point: HandOverPoint, entry: MigrationWorld) -> MigrationWorld:
+    changed: dict[str, object] = {"hand_over": point}
+    if point == "failed" and entry.scenario.agent is not None:
+        tools = tuple(map(_failing_once, entry.scenario.agent.tools))
+        changed["agent"] = entry.scenario.agent.model_copy(update={"tools": tools})
+    scenario = entry.scenario.model_copy(update=changed)
+    return MigrationWorld(scenario, FAMILY, entry.fixed)
+
+
+def _failing_once(tool: ToolSpec) -> ToolSpec:
+    """Return the tool that fails the first time only, so that there is a second."""
+    if tool.error is None:
+        return tool
+    body = ({"op": "error", "text": tool.error, "on_call": 1},)
+    given = tool.model_dump(exclude={"error", "body"}, exclude_defaults=True)
+    return ToolSpec.model_validate({**given, "result": "ok", "body": body})
+
+
+def _asking(world: Scenario, jsonl: str) -> Iterator[Shape]:
+    """Yield the shape of the first question: how many calls, and what is said."""
+    if ASKS not in jsonl:
+        return
+    calls = 0
+    for each in _items(jsonl):
+        if each["kind"] == "model_response":
+            calls = _calls(each)
+        elif each["kind"] == "interrupt":
+            denies = any(run.denies for run in world.runs)
+            yield calls, denies, _asked_in(each)
+            return
+
+
+def _asked_in(item: Item) -> Shape:
+    """Return the keys of a question: which form it has."""
+    data = item["data"]
+    value = data.get("value", data.get("payload"))
+    return tuple(sorted(value)) if is_mapping(value) else ()
+
+
+def _turning(world: Scenario, _: str) -> Iterator[Shape]:
+    if any(run.continues for run in world.runs[1:]):
+        yield len(world.runs), bool(world.all_agents[0].tools)
+
+
+def _failing(world: Scenario, jsonl: str) -> Iterator[Shape]:
+    """Yield the shape of the first run that failed in a tool: how many calls.
+
+    Of several that run at the same time it is luck which are kept as done.
+    """
+    if '"tool_error"' not in jsonl:
+        return
+    calls, failed = 0, False
+    for each in _items(jsonl):
+        if each["kind"] == "model_response":
+            calls, failed = _calls(each), False
+        failed = failed or each["kind"] == "tool_error"
+        if each["kind"] == "run_end" and failed and each["data"]["status"] == "error":
+            if calls == 1 or world.way == "sync":
+                yield (calls,)
+            return
+
+
+def _items(jsonl: str) -> Iterator[Item]:
+    return map(json.loads, jsonl.splitlines())
+
+
+def _calls(item: Item) -> int:
+    return len(item["data"]["message"].get("tool_calls", ()))
+
+
+_SHAPES: Final[Mapping[HandOverPoint, Callable[[Scenario, str], Iterator[Shape]]]] = (
+    MappingProxyType(
+        {"interrupted": _asking, "between turns": _turning, "failed": _failing}
+    )
+)
+
+
+# What came of them
+
+
+def handed_verdict(
+    sides: tuple[SideRunner, SideRunner],
+    worlds: Sequence[BothPlayed],
+    breaking: AbstractSet[int],
+) -> HandOverVerdict:
+    """Return what is said of runs that outlive the upgrade.
+
+    In the places of ``breaking`` the sides differ in what is required of them.
+    """
+    stores = [each.keeps for each in sides if each.keeps]
+    if len(stores) < len(sides):
+        return HandOverVerdict(absent=_absent(*sides))
+    handed = [each for each in worlds if each.scenario.hand_over is not None]
+    inside = [each for each in handed if each.refused is None]
+    if not inside:
+        why = next((each.refused for each in handed if each.refused), None)
+        return HandOverVerdict(absent=why or "no world leaves a run of it")
+    played = Counter(str(each.scenario.hand_over) for each in inside)
+    diverging = sum(each.at in breaking for each in inside)
+    changed = dict(sorted(found for each in inside for found in _changed(each)))
+    kept = tuple(dict.fromkeys(stores))
+    return HandOverVerdict(dict(played), diverging, kept, changed=changed)
+
+
+def _absent(old: SideRunner, new: SideRunner) -> str:
+    if not old.keeps and not new.keeps:
+        return "neither side keeps a run"
+    who, other = ("OLD", "NEW") if new.keeps else ("NEW", "OLD")
+    return f"{who} keeps no run, and {other} does"
+
+
+def _changed(world: BothPlayed) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield the values that came back to OLD with another type, and both types."""
+    for entry in world.old.entries(CHANNEL):
+        were, types = (cast("Item", entry.value[key]) for key in ("were", "types"))
+        for path in were.keys() & types.keys():
+            if were[path] != types[path]:
+                yield path.removeprefix("."), (were[path], types[path])

@@ -1,0 +1,133 @@
+"""A graph's session that is handed over: what one half leaves, and the other has.
+
+An application knows of a run that it left what it was told then: which thread it is,
+and what was asked. All else the other process reads from the checkpointer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from refengine.messages import Json
+from refengine.testing.graphs.messages import said
+from refengine.testing.graphs.savers import files_of_saver, held_by, put_back, saver_of
+from refengine.testing.graphs.turn import OWN_KEYS, RunWaits, value_of, values_of
+from refengine.testing.hand_over import HANDED_OVER, LeftSession
+from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.recorder import snapshot
+from refengine.testing.world import World
+
+
+class NothingHeldError(LookupError):
+    """A checkpointer keeps runs where nobody can take them: on a server, say."""
+
+    def __init__(self, saver: object) -> None:
+        self.saver = saver
+        super().__init__(
+            f"what {type(saver).__name__} keeps is not in memory, nor in a file that"
+            " sqlite3 has open"
+        )
+
+
+DEEPEST: Final = 4
+"""So deep is looked for what a value is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An interrupt as an application was told of it: what resumes it names its id."""
+
+    id: str
+    value: Any
+
+
+def left_session(
+    world: World,
+    graph: Any,  # noqa: ANN401  # a graph of any framework
+    thread: str,
+    waits: RunWaits,
+    more: Mapping[str, Any],
+    *,
+    ended: bool,
+) -> LeftSession:
+    """Return what is left of a session whose last run has that thread.
+
+    ``more`` is what else whoever plays it needs to go on, with the next run where the
+    last one has ``ended``. Raises what taking it out of the checkpointer raises.
+    """
+    run, saver = world.recorder.run, saver_of(graph)
+    held = held_by(saver, thread)
+    if not held and not files_of_saver(saver):
+        raise NothingHeldError(saver)
+    ran = () if ended else world.recorder.trace().of("tool_end")
+    session = {
+        "thread": thread,
+        "waits": [[e.id, snapshot(e.value), call] for e, call in waits.interrupts],
+        "stopped": snapshot(waits.stopped),
+        "ran": [each.call_id for each in ran if each.run == run],
+        "held": held,
+        **more,
+    }
+    return LeftSession(run + ended, world.standing, session)
+
+
+def waits_of(left: LeftSession) -> RunWaits:
+    """Return what a run waited for when it was left, as an application was told."""
+    told = [(Asked(id_, value), call) for id_, value, call in left.session["waits"]]
+    return RunWaits(told, left.session["stopped"])
+
+
+def bring(graph: Any, left: LeftSession) -> None:  # noqa: ANN401  # a graph of any framework
+    """Have a graph's checkpointer hold what was left; raises what it refuses."""
+    put_back(saver_of(graph), left.session["held"])
+
+
+def put_down(
+    world: World, values: Mapping[str, Any], waits: RunWaits, left: LeftSession
+) -> None:
+    """Put down what a side has of a run that it was handed."""
+    data = {
+        "op": HANDED_OVER,
+        "messages": said(values.get("messages") or ()),
+        "values": values_of(values),
+        "types": types_of(values),
+        "were": left.session["types"],
+        "pending": [value_of(each.value) for each, _ in waits.interrupts],
+        "ran": left.session["ran"],
+    }
+    world.recorder.add("checkpoint", data)
+
+
+def types_of(values: Mapping[str, Any]) -> dict[str, Json]:
+    """Return the type of each part of what a state keeps, by its path."""
+    own = {key: each for key, each in values.items() if key not in OWN_KEYS}
+    return dict(types_in(own, ""))
+
+
+def types_in(
+    value: object, path: str, deep: int = DEEPEST
+) -> Iterator[tuple[str, Json]]:
+    """Yield the type of each part of a value by its path; not that of the whole."""
+    if path:
+        yield path, _name(type(value))
+    if not deep:
+        return
+    for step, part in _parts(value):
+        yield from types_in(part, f"{path}{step}", deep - 1)
+
+
+def _parts(value: object) -> Sequence[tuple[str, object]]:
+    if is_mapping(value):
+        return [(f".{key}", part) for key, part in value.items()]
+    if is_list(value):
+        return [(f"[{at}]", part) for at, part in enumerate(value)]
+    return ()
+
+
+def _name(kind: type) -> str:
+    """Return how a class is called, as a person would import it."""
+    if kind.__module__ in {"builtins", "__main__"}:
+        return kind.__qualname__
+    return f"{kind.__module__}.{kind.__qualname__}"

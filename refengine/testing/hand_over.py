@@ -1,0 +1,77 @@
+"""A session that is handed over: one process keeps a run, another one goes on with it.
+
+    first half    played up to the scenario's ``hand_over``, where it is ``left``
+    second half   played from what was ``given``, by other objects and other versions
+
+All that goes from one to the other is JSON: where the world stands, what the player of
+a subject's shape needs to go on, and files as bytes. What was kept in memory is in it
+as the bytes that the subject's own store makes of it; nothing here reads them.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final, cast
+
+from refengine.messages import Json
+
+HANDED_OVER: Final = "handed_over"
+"""The operation of a checkpoint under which it is put down what a side was handed."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftSession:
+    """What a process leaves of a session, in the middle of a run or after one.
+
+    ``run`` is the last one that began, ``world`` where the world stands, and
+    ``session`` what whoever plays this shape needs to go on.
+    """
+
+    run: int
+    world: Mapping[str, Json]
+    session: Mapping[str, Any]
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """It as JSON values."""
+        return asdict(self)
+
+
+@dataclass(slots=True)
+class SessionHalf:
+    """Which half is played: the first where nothing is ``given``; what it ``left``."""
+
+    given: LeftSession | None = None
+    left: LeftSession | None = None
+
+
+def half_of(request: Mapping[str, Any]) -> SessionHalf | None:
+    """Return the half of a session that is asked for; None if it is a whole one."""
+    if "half" not in request:
+        return None
+    given = request["half"]
+    return SessionHalf(None if given is None else LeftSession(**given))
+
+
+def with_files(left: LeftSession, files: Mapping[str, bytes]) -> LeftSession:
+    """Return what is left of a session with the files that it wrote."""
+    return replace(left, files={name: as_text(each) for name, each in files.items()})
+
+
+def files_of(half: SessionHalf | None) -> dict[str, bytes]:
+    """Return the files that a half begins with."""
+    given = None if half is None else half.given
+    return {} if given is None else {n: as_bytes(t) for n, t in given.files.items()}
+
+
+def as_text(data: bytes) -> str:
+    """Return bytes as a text that JSON can hold."""
+    return b64encode(data).decode()
+
+
+def as_bytes(text: object) -> bytes:
+    """Return the bytes of such a text."""
+    return b64decode(cast("str", text))
