@@ -15,9 +15,7 @@ from property_tests.checks import (
     callers,
     cancelling,
     concurrency,
-    context,
     depth,
-    direct,
     equal_ids,
     errors,
     extensions,
@@ -31,8 +29,6 @@ from property_tests.checks import (
     runs,
     streaming,
     timing,
-    told,
-    tools,
     wrapping,
 )
 from property_tests.oracle import compared_checks
@@ -41,9 +37,6 @@ from property_tests.registry import place_of
 _IN_CODE: Final = tuple(
     check
     for module in (
-        tools,
-        told,
-        direct,
         messages,
         callers,
         wrapping,
@@ -53,7 +46,6 @@ _IN_CODE: Final = tuple(
         timing,
         errors,
         handed_back,
-        context,
         concurrency,
         equal_ids,
         depth,
