@@ -16,7 +16,8 @@ An entry of a projection is an observation with what is in its data, and besides
 - ``part`` of a hook: where in a run it acts, of whichever interface it is;
 - ``first`` where no other entry of its part and turn, or of its call, came before, or
   where no other hook of these was left before;
-- ``sibling`` where another call of the same message had begun before;
+- ``sibling`` where another call of the same message had begun before, of which there
+  were so many ``calls``;
 - ``ended``, how its run did: what a run tells that failed is not what it would else;
 - ``failed``, the class of the error that its run ended with;
 - ``given`` where the world gave the engine something: that a hook made, say;
@@ -183,7 +184,8 @@ def _with_consequences(
 def agent_entries(trace: Trace, _: object) -> Sequence[Entry]:
     """Return a trace of an agent as projections read it."""
     written = dict[int, Json]()
-    twins, turns, begun = _twins(trace), Counter[int](), set[tuple[object, ...]]()
+    twins, turns = _twins(trace), Counter[int]()
+    begun = Counter[tuple[object, ...]]()
     errors = {each.run: each.data.get("class") for each in trace.of("event")}
     ended = {each.run: each.data["status"] for each in trace.of("run_end")}
     found: list[dict[str, Json]] = []
@@ -216,15 +218,14 @@ def agent_entries(trace: Trace, _: object) -> Sequence[Entry]:
     return found
 
 
-def _beginning(row: Entry, begun: set[tuple[object, ...]]) -> Mapping[str, bool]:
+def _beginning(row: Entry, begun: Counter[tuple[object, ...]]) -> Mapping[str, Json]:
     """Tell whether an entry is the first of its part; put down that it has begun."""
     turn, part = (row["run"], row["turn"]), row.get("part") or PART_OF[row["kind"]]
     one = (*turn, part, row.get("call"), row["kind"] == "hook_exit")
-    found = {"first": one not in begun, "sibling": one not in begun and turn in begun}
-    begun.add(one)
-    if "call" in row:
-        begun.add(turn)
-    return found
+    first, calls = not begun[one], begun[turn]
+    begun[one] += 1
+    begun[turn] += first and "call" in row and row["kind"] != "hook_exit"
+    return {"first": first, "sibling": first and calls > 0, "calls": calls}
 
 
 def _left(row: Entry) -> str:

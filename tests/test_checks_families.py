@@ -35,7 +35,7 @@ CHECKS = {
         *(each for each in checks.callers.CHECKS if each.family == "MSG"),
     ),
     "order": compared("ORD"),
-    "runs": (*checks.runs.CHECKS, *compared("RUN")),
+    "runs": compared("RUN"),
     "state": (
         *checks.asking.CHECKS,
         *checks.interrupts.CHECKS,

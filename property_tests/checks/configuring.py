@@ -34,14 +34,6 @@ def setups(view: View) -> Setups:
     return Setups((), {n: agents[run.agent].next() for n, run in enumerate(runs, 1)})
 
 
-def first_runs(view: View) -> list[RunView]:
-    """Return the first run of each agent."""
-    found: dict[int, RunView] = {}
-    for run in view.runs:
-        found.setdefault(run.spec.agent, run)
-    return list(found.values())
-
-
 @each_once
 def turns(view: View) -> Iterator[tuple[RunView | None, Setup, list[HookView]]]:
     """Yield each ``before_agent`` phase: its run, what it does, and what was entered.
