@@ -9,9 +9,17 @@ An entry of a projection is an observation with what is in its data, and besides
 
 - ``call``, the id of the call that it belongs to, if it belongs to one; ``twin`` where
   another call of the same message has that id, too;
+- ``left``, which tools the last hook before the agent left: ``none``, ``some``, or
+  ``doubled`` where two have one name;
+- ``behind``, what the world gave last before it, in its run;
 - ``turn``, how many requests the run had sent to the model before;
 - ``part`` of a hook: where in a run it acts, of whichever interface it is;
+- ``first`` where no other entry of its part and turn, or of its call, came before, or
+  where no other hook of these was left before;
+- ``sibling`` where another call of the same message had begun before, of which there
+  were so many ``calls``;
 - ``ended``, how its run did: what a run tells that failed is not what it would else;
+- ``failed``, the class of the error that its run ended with;
 - ``given`` where the world gave the engine something: that a hook made, say;
 - ``what`` of an event (``model``, ``tool``, ``error`` and the like), and ``shown``, its
   text and calls, however they came in pieces.
@@ -28,6 +36,7 @@ from typing import Any, Final, cast
 from compat.profiles.confirming import without_own_words
 from property_tests.check import Check, Decision
 from property_tests.dialects.compared import (
+    GIVEN,
     ComparedClause,
     Oracle,
     RightTrace,
@@ -41,7 +50,8 @@ from refengine.messages import Json, Message
 from refengine.profile import Profile
 from refengine.testing.clock import Loops
 from refengine.testing.doors import ReferenceEngine
-from refengine.testing.projection import Entry, Projection
+from refengine.testing.json_values import is_list
+from refengine.testing.projection import Entry, Projection, value_at
 from refengine.testing.scenario import Scenario
 from refengine.testing.session import play
 from refengine.testing.trace import Observation, Trace, to_json
@@ -51,8 +61,8 @@ KEPT_WORLDS: Final = 100
 
 GROUND: Final = Projection(
     of=(
-        *("build", "build_error", "model_request messages tools.*.name"),
-        "tool_start name arguments",
+        *("build @call=run", "build_error @call=run"),
+        *("model_request messages tools.*.name @call=run", "tool_start name arguments"),
     ),
     lanes="run call",
 )
@@ -63,6 +73,9 @@ CONSUMERS: Final = frozenset(("EVT",))
 """The families about what the consumer of a run gets."""
 PIECE: Final = ")][None:None("
 """Stands in what an event shows between two pieces of the arguments of a call."""
+PART_OF: Final = {"model_request": "around_model", "tool_start": "around_tool"}
+"""The part that stands around what begins, innermost."""
+BEGUN: Final = frozenset(("hook_enter", "hook_exit", *PART_OF))
 _PARTS: Final[Mapping[str, str]] = {
     "before_agent": "before_agent",
     "before_chat_model": "before",
@@ -172,12 +185,16 @@ def agent_entries(trace: Trace, _: object) -> Sequence[Entry]:
     """Return a trace of an agent as projections read it."""
     written = dict[int, Json]()
     twins, turns = _twins(trace), Counter[int]()
+    begun = Counter[tuple[object, ...]]()
+    errors = {each.run: each.data.get("class") for each in trace.of("event")}
     ended = {each.run: each.data["status"] for each in trace.of("run_end")}
-    found: list[Entry] = []
+    found: list[dict[str, Json]] = []
+    left, gave = "", dict[int, str]()
     for each in trace:
         data = cast("dict[str, Json]", to_json(each.data, written))
         row: dict[str, Json] = {**data, "kind": each.kind, "run": each.run}
         row["ended"] = str(ended.get(each.run))
+        row["failed"] = str(errors.get(each.run))
         if each.kind == "event":
             row["what"], row["shown"] = data["kind"], _shown(each)
         if each.kind in HOOKS:
@@ -187,11 +204,35 @@ def agent_entries(trace: Trace, _: object) -> Sequence[Entry]:
         if each.call_id is not None:
             row["call"] = each.call_id
             row["twin"] = (each.run, each.call_id) in twins
+        row["behind"] = gave.get(each.run, "")
         found.append({**row, "turn": turns[each.run]})
+        if each.kind in GIVEN or each.kind == "hook_exit":
+            gave[each.run] = each.kind
+        if each.kind in BEGUN:
+            found[-1].update(_beginning(found[-1], begun), left=left)
+        if row.get("part") == "before_agent" and "given" in row:
+            left = _left(row)
         turns[each.run] += each.kind == "model_request"
     for message in written.values():
         _leave_out_own_words(message)
     return found
+
+
+def _beginning(row: Entry, begun: Counter[tuple[object, ...]]) -> Mapping[str, Json]:
+    """Tell whether an entry is the first of its part; put down that it has begun."""
+    turn, part = (row["run"], row["turn"]), row.get("part") or PART_OF[row["kind"]]
+    one = (*turn, part, row.get("call"), row["kind"] == "hook_exit")
+    first, calls = not begun[one], begun[turn]
+    begun[one] += 1
+    begun[turn] += first and "call" in row and row["kind"] != "hook_exit"
+    return {"first": first, "sibling": first and calls > 0, "calls": calls}
+
+
+def _left(row: Entry) -> str:
+    """Tell which tools a hook before the agent left."""
+    found = value_at(row, "value.tools")
+    names = found if is_list(found) else ()
+    return "doubled" if len({*names}) < len(names) else "some" if names else "none"
 
 
 def _leave_out_own_words(message: Json) -> None:

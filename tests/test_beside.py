@@ -21,6 +21,11 @@ TWICE = scenario(
     "assistant:[c1:t({})][c1:t({})]",
     "assistant:done",
 )
+ONCE = scenario(
+    {"tools": [{"name": "t", "result": "T"}], **handlers({"wrap_invokable": {}})},
+    "assistant:[c1:t({})]",
+    "assistant:done",
+)
 BOTH = scenario(
     {
         "middlewares": [{"id": "m", "before_chat_model": [{"op": "record"}]}],
@@ -111,3 +116,33 @@ def test_calls_of_one_id_are_told_apart_from_the_others() -> None:
     entries = agent_entries(Trace(right(TWICE)), TWICE)
 
     assert {each["twin"] for each in entries if "call" in each} == {True}
+
+
+def test_an_entry_says_whether_its_part_begins_with_it() -> None:
+    seen = agent_entries(Trace(right(TWICE)), TWICE)
+    begun = {
+        (each["kind"], each["first"], each["sibling"])
+        for each in seen
+        if "call" in each
+        if each["kind"] in {"hook_enter", "tool_start"}
+    }
+
+    assert ("hook_enter", True, False) in begun
+    assert ("tool_start", True, False) not in begun
+
+
+def test_a_call_under_another_id_is_where_it_began_and_not_before() -> None:
+    seen = right(ONCE)
+    at = next(n for n, each in enumerate(seen) if each.kind == "tool_start")
+    ran = seen[at]
+    seen[at] = Observation(ran.kind, ran.run, ran.seq, ran.data, "other")
+
+    assert "CTX-010" in failing(ONCE, seen)
+
+
+def test_what_a_hook_left_says_which_tools_the_model_is_told_of() -> None:
+    removed = {"before_agent": [{"op": "remove_tool", "name": "t"}]}
+    world = scenario({"tools": [{"name": "t"}], **handlers(removed)}, "assistant:done")
+    entries = agent_entries(Trace(right(world)), world)
+
+    assert [e["left"] for e in entries if e["kind"] == "model_request"] == ["none"]

@@ -25,8 +25,8 @@ def compared(family: str) -> tuple[Check, ...]:
 
 CHECKS = {
     "adapted": checks.adapted.CHECKS,
-    "context": checks.context.CHECKS,
-    "direct": checks.direct.CHECKS,
+    "context": compared("CTX"),
+    "direct": compared("RD"),
     "events": compared("EVT"),
     "extensions": checks.extensions.CHECKS,
     "instruction": compared("INS"),
@@ -35,7 +35,7 @@ CHECKS = {
         *(each for each in checks.callers.CHECKS if each.family == "MSG"),
     ),
     "order": compared("ORD"),
-    "runs": (*checks.runs.CHECKS, *compared("RUN")),
+    "runs": compared("RUN"),
     "state": (
         *checks.asking.CHECKS,
         *checks.interrupts.CHECKS,
@@ -46,7 +46,7 @@ CHECKS = {
         *checks.retrying.CHECKS,
         *(each for each in checks.handed_back.CHECKS if each.family != "ERR"),
     ),
-    "tools": checks.tools.CHECKS,
+    "tools": compared("TOOL"),
     "wrapping": checks.wrapping.CHECKS,
 }
 MUTANTS = {
@@ -68,7 +68,12 @@ MUTANTS = {
         *engines.retrying.MUTANTS,
         *(e for e in engines.falling_back.MUTANTS if e.violates != ("RUN-016",)),
     ),
-    "tools": (*engines.tools.MUTANTS, *engines.called_tools.MUTANTS),
+    "tools": (
+        *engines.tools.MUTANTS,
+        *engines.called_tools.MUTANTS,
+        *(e for e in engines.one_call.MUTANTS if "TOOL-024" in e.violates),
+        *engines.told.MUTANTS,
+    ),
     "wrapping": engines.wrapping.MUTANTS,
 }
 MET = ("direct", "instruction", "order", "tools")

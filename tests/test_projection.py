@@ -68,11 +68,31 @@ def test_a_kind_may_have_its_lane_elsewhere() -> None:
     assert found == {("1",): [["start"]], ("2",): [["start"]], ("3",): [["end"]]}
 
 
+def test_each_entry_of_a_list_may_count_for_itself() -> None:
+    asked = {"kind": "asked", "run": 1, "of": {"tools": [{"name": "t"}, {"name": "u"}]}}
+
+    found = lanes([asked], of=["asked>of.tools[name=u] nth run"], lanes="name")
+    assert found == {("u",): [[1, 1]]}
+    assert lanes([asked], of=["asked>of.nothing nth"]) == {}
+
+
+def test_what_differs_in_one_list_is_where_its_entry_stands() -> None:
+    one, two = ({"kind": "asked", "run": 1, "of": of} for of in (["x"], ["x", "x"]))
+    given = {"of": ["asked>of run"], "how": "set"}
+
+    assert differ([*TRACE, one], [*TRACE, two], **given) is None
+    found = differ([*TRACE, one], [*TRACE, two], **{**given, "how": "bag"})
+    assert found is not None
+    assert found.at == len(TRACE)
+
+
 @pytest.mark.parametrize(
     ("how", "same", "other"),
     [
         ("equal", told("x", "y"), told("y", "x")),
         ("bag", told("y", "x"), told("x", "y", "y")),
+        ("least", told("z", "y", "x"), told("x", "z")),
+        ("most", told("y"), told("x", "y", "y")),
         ("set", told("y", "x", "x"), told("x", "z")),
         ("first", told("x", "z"), told("y", "x")),
         ("order", told("x", "z", "y", "y"), told("y", "x")),

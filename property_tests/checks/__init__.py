@@ -15,9 +15,7 @@ from property_tests.checks import (
     callers,
     cancelling,
     concurrency,
-    context,
     depth,
-    direct,
     equal_ids,
     errors,
     extensions,
@@ -28,11 +26,8 @@ from property_tests.checks import (
     one_call,
     resuming,
     retrying,
-    runs,
     streaming,
     timing,
-    told,
-    tools,
     wrapping,
 )
 from property_tests.oracle import compared_checks
@@ -41,19 +36,14 @@ from property_tests.registry import place_of
 _IN_CODE: Final = tuple(
     check
     for module in (
-        tools,
-        told,
-        direct,
         messages,
         callers,
         wrapping,
         one_call,
-        runs,
         streaming,
         timing,
         errors,
         handed_back,
-        context,
         concurrency,
         equal_ids,
         depth,

@@ -115,15 +115,3 @@ def history_after(
     if then.request is None or then.sent is None:
         return None
     return then.sent, then.request
-
-
-def result_of(history: Sequence[Message], call_id: str) -> Message | None:
-    """Return the last tool message that answers a call."""
-    return next(
-        (
-            m
-            for m in reversed(history)
-            if m.role == "tool" and m.tool_call_id == call_id
-        ),
-        None,
-    )

@@ -1,104 +1,24 @@
-"""TOOL, WRAP: what a wrapper does to a call is for this call, and for no other."""
+"""WRAP: what a wrapper does to a call is for this call, and for no other."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Final
 
 from property_tests.check import Check, Decision, PlayedWorld
-from property_tests.checks.executing import CalledBatch, every_batch
-from property_tests.checks.passages import PassageStep, calls_next, origin, passages
+from property_tests.checks.passages import PassageStep, origin, passages
 from property_tests.checks.specs import (
-    keeps_ids,
-    tool_wraps,
     writes_options,
     written_by,
 )
-from property_tests.view import HookView, Iteration, RunView
+from property_tests.view import HookView, RunView
 from refengine.messages import Json
 from refengine.testing.scenario import AgentSpec, ModelWrapSpec, Scenario, ToolWrapSpec
 from refengine.testing.trace import Observation
 
-OFFERED: Final = "a request offers what its wrappers were given and did not take out"
-WHOLE: Final = "the outermost wrapper is given all tools, whatever was taken out before"
-RUNS: Final = "a tool that was taken out of an earlier request runs when it is called"
 MODEL: Final = "a model call has the run's options, and those its own wrappers wrote"
 TOOL: Final = "a tool call has the run's options, and those its own wrappers wrote"
-
-
-def hidden_once(case: PlayedWorld) -> Iterator[Decision]:
-    """Ask that a tool taken out of one request is there again in the next."""
-    for run in case.played.runs:
-        times: Counter[int] = Counter(_earlier(case, run))
-        first: object = None
-        for now in run.iterations:
-            offered = _names(now)
-            for hook in now.model_wraps:
-                times[hook.position] += 1
-            if not now.model_wraps or offered is None or run.agent.retry is not None:
-                continue
-            outermost = now.model_wraps[0]
-            given = cast("list[str]", outermost.seen["tools"])
-            first = given if first is None else first
-            yield Decision(WHOLE, first, given, outermost.enter)
-            taken = _taken(run.agent, now, times)
-            left = [name for name in given if name not in taken]
-            yield Decision(OFFERED, left, offered, now.request)
-    for batch in every_batch(case.played):
-        yield from _runs_again(batch)
-
-
-def _runs_again(batch: CalledBatch) -> Iterator[Decision]:
-    """Yield whether calls run of tools that this request offered, unlike an earlier."""
-    offered, earlier = _names(batch.now), batch.run.iterations[: batch.now.number - 1]
-    lacked = {
-        name
-        for now in earlier
-        if now.model_wraps and (shown := _names(now)) is not None
-        for name in now.model_wraps[0].seen["tools"]
-        if name not in shown
-    }
-    reached = all(calls_next(e) and not e.factory_error for e in _wraps(batch))
-    if not keeps_ids(batch.agent) or not reached or offered is None:
-        return
-    for call in batch.calls:
-        if call.name in lacked and call.name in offered:
-            starts = batch.seen(call).starts
-            at = starts[0] if starts else batch.run.error or batch.now.response
-            names = [str(each.data["name"]) for each in starts[:1]]
-            if batch.not_found or starts or batch.run.error is None:
-                yield Decision(RUNS, [call.name], names, at)
-
-
-def _wraps(batch: CalledBatch) -> Sequence[Any]:
-    return list(tool_wraps(batch.agent))
-
-
-def _earlier(case: PlayedWorld, run: RunView) -> Iterator[int]:
-    """Yield the position of each entry around the model in earlier runs of an agent."""
-    for each in case.played.runs:
-        if each.number < run.number and each.spec.agent == run.spec.agent:
-            for now in each.iterations:
-                yield from (hook.position for hook in now.model_wraps)
-
-
-def _taken(agent: AgentSpec, now: Iteration, times: Mapping[int, int]) -> set[str]:
-    """Return the names that the wrappers of a request take out of it."""
-    found: set[str] = set()
-    for hook in now.model_wraps:
-        spec = _model_wrap(agent, hook)
-        if spec.hide_on_call in (None, times[hook.position]):
-            found |= set(spec.hide_tools)
-    return found
-
-
-def _names(now: Iteration) -> list[str] | None:
-    """Return the names that a request offers."""
-    if now.request is None:
-        return None
-    tools = cast("Sequence[Any]", now.request.data["tools"])
-    return [t["name"] if isinstance(t, Mapping) else t.name for t in tools]
 
 
 def own_options(case: PlayedWorld) -> Iterator[Decision]:
@@ -193,18 +113,7 @@ def _writes_somewhere(scenario: Scenario) -> bool:
     return any(map(writes_options, scenario.all_agents))
 
 
-def _hides(scenario: Scenario) -> bool:
-    handlers = (each for agent in scenario.all_agents for each in agent.handlers)
-    return any(each.wrap_model and each.wrap_model.hide_tools for each in handlers)
-
-
 CHECKS: Final = (
-    Check(
-        clause="TOOL-024",
-        decide=hidden_once,
-        needs=frozenset(("wrap_model",)),
-        meant=_hides,
-    ),
     Check(
         clause="WRAP-025",
         decide=own_options,

@@ -50,25 +50,10 @@ def names_of(entries: Iterable[ToolEntry]) -> list[str]:
     return [each.spec.name for each in entries]
 
 
-def implementation(spec: ToolSpec) -> str:
-    """Return how a trace tells tools of one name apart."""
-    return spec.result or "".join(spec.chunks)
-
-
 def offered(seen: Observation) -> list[str]:
     """Return the names of the tools in a model request."""
     tools = cast("Sequence[object]", seen.data["tools"])
     return [str(names_shown(each)[0]) for each in tools]
-
-
-def tools_in(config: object) -> list[str]:
-    """Return the names of the tools in a configuration as a trace puts it down."""
-    return list(cast("Sequence[str]", config["tools"])) if is_mapping(config) else []
-
-
-def is_doubled(names: Sequence[str]) -> bool:
-    """Tell whether a name stands there more than once."""
-    return len(set(names)) < len(names)
 
 
 def hidden(agent: AgentSpec) -> list[Sequence[str]]:

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias
 
-from property_tests.view import HookView
 from refengine.profile import Profile
 from refengine.testing.scenario import AgentSpec, HandlerSpec
-from refengine.testing.trace import Observation
 
 Kind: TypeAlias = Literal["invokable", "streamable"]
 
@@ -31,17 +29,6 @@ HOOKS: Final = (
 def label(hook: str, position: int, extension: str) -> str:
     """Return how a hook of an extension is written."""
     return f"{hook}[{position}] {extension}"
-
-
-def label_of(hook: HookView) -> str:
-    """Return the place of a hook that was entered."""
-    return label(hook.name, hook.position, hook.extension)
-
-
-def label_in(seen: Observation) -> str:
-    """Return the place that an entry or exit of a hook names."""
-    data = seen.data
-    return f"{data['hook']}[{data['position']}] {data['extension']}"
 
 
 def objects(agent: AgentSpec) -> list[int]:
@@ -103,15 +90,3 @@ def around_tool(agent: AgentSpec, kind: Kind) -> list[str]:
         if getattr(each.wrap_tool_call, kind) is not None
     ]
     return given + structs + of_handlers(agent, f"wrap_{kind}")
-
-
-def every_label(agent: AgentSpec) -> set[str]:
-    """Return the places of all hooks that the extensions of an agent have."""
-    found: set[str] = set()
-    for field in ("before_chat_model", "after_chat_model"):
-        found.update(of_structs(agent, field))
-    for hook in HOOKS:
-        found.update(of_handlers(agent, hook))
-    return found.union(
-        around_tool(agent, "invokable"), around_tool(agent, "streamable")
-    )

@@ -10,7 +10,8 @@ An entry of ``of`` is a kind of observation; in brackets what its values have to
 (``=``, ``!=``, alternatives behind ``|``), then the values that are compared, and with
 ``@lane=path`` which value says its lane. A path goes through keys and numbers of lists,
 with ``*`` through all entries of one; with a question mark it tells whether there is
-anything.
+anything. Behind the kind may stand ``>path``: then each entry of the list there counts
+for itself, as ``model_request>tools[name=t] description``; ``nth`` is its number.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from refengine.messages import Json
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.trace import difference
 
-How: TypeAlias = Literal["equal", "bag", "set", "order", "first", "last"]
+How: TypeAlias = Literal[
+    "equal", "bag", "set", "order", "first", "last", "least", "most"
+]
 HOW: Final[Mapping[How, str]] = {
     "equal": "the same entries in the same order",
     "bag": "the same entries in any order",
@@ -37,10 +40,15 @@ HOW: Final[Mapping[How, str]] = {
     "order": "the same order of the entries that both have",
     "first": "the same first entry",
     "last": "the same last entry",
+    "least": "at least the entries on the left, in any order",
+    "most": "at most the entries on the left, in any order",
 }
 """How lanes are compared, and what that means."""
+IN_ANY_ORDER: Final = frozenset(("bag", "set", "least", "most"))
 
-ROWS: Final = re.compile(r"(?P<kind>\w+)(?:\[(?P<where>[^\]]*)\])?(?P<rest>.*)")
+ROWS: Final = re.compile(
+    r"(?P<kind>\w+)(?:>(?P<list>[\w.]+))?(?:\[(?P<where>[^\]]*)\])?(?P<rest>.*)"
+)
 ASKED: Final = re.compile(r"\s*(?P<path>[\w.?*-]+)(?:(?P<not>!?)=(?P<values>.*))?")
 NOTHING: Final = object()
 
@@ -105,12 +113,16 @@ def text_of(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EntryPattern:
-    """One kind of observations that are compared: ``show`` is what of them."""
+    """One kind of observations that are compared: ``show`` is what of them.
+
+    With ``each`` it is each entry of the list at that path.
+    """
 
     kind: str
     where: tuple[Wanted, ...] = ()
     show: tuple[str, ...] = ()
     lanes: Mapping[str, str] = field(default_factory=dict[str, str])
+    each: str | None = None
 
     @classmethod
     def read(cls, text: str) -> EntryPattern:
@@ -122,7 +134,18 @@ class EntryPattern:
         words = match["rest"].split()
         lanes = dict(each[1:].split("=", 1) for each in words if each[0] == "@")
         show = tuple(each for each in words if each[0] != "@")
-        return cls(match["kind"], tuple(where), show, lanes)
+        return cls(match["kind"], tuple(where), show, lanes, match["list"])
+
+    def rows(self, entry: Entry) -> Iterator[Entry]:
+        """Yield what an entry has of these: itself, or entries of its list."""
+        if self.each is None:
+            yield from (entry,) if self.takes(entry) else ()
+            return
+        found = value_at(entry, self.each)
+        for nth, each in enumerate(found if is_list(found) else ()):
+            row = {**entry, **(each if is_mapping(each) else {}), "nth": nth}
+            if self.takes(row):
+                yield row
 
     def takes(self, entry: Entry) -> bool:
         """Tell whether an entry is of these."""
@@ -133,6 +156,11 @@ class EntryPattern:
     def shown(self, entry: Entry) -> list[Json]:
         """Return what is compared of an entry; a path that leads nowhere is None."""
         return [_plain(value_at(entry, each)) for each in self.show]
+
+
+def _written(entry: Json) -> str:
+    """Return an entry as a text that is the same for what is equal."""
+    return json.dumps(entry, sort_keys=True)
 
 
 def _plain(value: Any) -> Json:  # noqa: ANN401  # what ``value_at`` found
@@ -151,19 +179,22 @@ class Lane:
 
     def among(self, other: Lane) -> Lane:
         """Return only the entries that another lane has, too, as often as it does."""
-        left = Counter(map(json.dumps, other.entries))
-        found = Lane([], [])
-        for entry, place in zip(self.entries, self.places, strict=True):
-            text = json.dumps(entry)
-            if left[text]:
-                left[text] -= 1
-                found.entries.append(entry)
-                found.places.append(place)
-        return found
+        return self._parted(other)[0]
 
     def beyond(self, other: Lane) -> Sequence[int]:
         """Return the places of the entries that another lane does not have as often."""
-        return sorted(set(self.places).difference(self.among(other).places))
+        return self._parted(other)[1].places
+
+    def _parted(self, other: Lane) -> tuple[Lane, Lane]:
+        left = Counter(map(_written, other.entries))
+        found = Lane([], []), Lane([], [])
+        for entry, place in zip(self.entries, self.places, strict=True):
+            text = _written(entry)
+            side = found[not left[text]]
+            left[text] -= left[text] > 0
+            side.entries.append(entry)
+            side.places.append(place)
+        return found
 
 
 class Projection(BaseModel):
@@ -212,7 +243,9 @@ class Projection(BaseModel):
         """Return what is compared of the two sides of a lane."""
         if self.how == "order":
             return left.among(right), right.among(left)
-        return left, right
+        if self.how == "least":
+            return left, right.among(left)
+        return (left.among(right) if self.how == "most" else left), right
 
     def _taken(self, entries: Sequence[Entry]) -> Iterator[tuple[int, Key, Json]]:
         names, several = self.lanes.split(), len(self.patterns) > 1
@@ -221,18 +254,20 @@ class Projection(BaseModel):
             kinds[each.kind].append(each)
         for place, entry in enumerate(entries):
             for each in kinds.get(entry["kind"], ()):
-                if each.takes(entry):
-                    found = (value_at(entry, each.lanes.get(x, x)) for x in names)
+                rows = list(each.rows(entry))
+                for row in rows:
+                    found = (value_at(row, each.lanes.get(x, x)) for x in names)
                     key = tuple(x if x is NOTHING else text_of(x) for x in found)
-                    shown = each.shown(entry)
+                    shown = each.shown(row)
                     head: list[Json] = [entry["kind"]] if several or not shown else []
                     yield place, key, [*head, *shown]
+                if rows:
                     break
 
     def _compared(self, lane: Lane) -> Lane:
         entries, places = lane.entries, lane.places
-        if self.how in ("bag", "set"):
-            texts = [json.dumps(each) for each in entries]
+        if self.how in IN_ANY_ORDER:
+            texts = [_written(each) for each in entries]
             order = sorted(range(len(texts)), key=texts.__getitem__)
             if self.how == "set":
                 order = [at for at in order if texts.index(texts[at]) == at]
@@ -281,7 +316,7 @@ def lane_difference(left: Lane, right: Lane, how: How) -> LaneDifference | None:
     number = int(path[1:].partition("]")[0]) if path.startswith("[") else 0
     places = [each.places[number : number + 1] for each in (left, right)]
     there = [each[0] for each in places if each]
-    if how in ("bag", "set"):  # which are sorted, so what is unlike stands anywhere
+    if how in IN_ANY_ORDER:  # which are sorted, so what is unlike stands anywhere
         there = [*left.beyond(right), *right.beyond(left)]
     at = max(there) if how == "last" else min(there, default=0)
     return LaneDifference(path, one, other, (*places[1], None)[0], at)

@@ -110,7 +110,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "failed-iterations-uncounted",
         "The iteration in which a run failed is not counted.",
-        "RUN-016",
+        "RUN-028",
         _uncounted("error"),
     ),
     wrong(
