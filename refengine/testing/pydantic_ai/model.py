@@ -31,8 +31,10 @@ from pydantic_ai.tools import ToolDefinition
 from refengine.messages import Message, MessageChunk, join_chunks
 from refengine.testing.pydantic_ai.messages import MODEL, beside, ours, their_answer
 
+_NEWER: Final[Mapping[str, Any]] = {"tool_addition_mode": "by_reference"}
 _TAKES_ALL: Final = ModelProfile(
-    supports_inline_system_prompts=True, tool_addition_mode="by_reference"
+    supports_inline_system_prompts=True,
+    **{k: v for k, v in _NEWER.items() if k in ModelProfile.__annotations__},
 )
 """A world's model takes system messages anywhere, and tools as they come and go.
 
@@ -106,7 +108,8 @@ def _asked(
     parameters: ModelRequestParameters,
 ) -> ModelAsked:
     told = (*system(parameters), *ours(messages))
-    return ModelAsked(told, parameters.declared_function_tools, {**(settings or {})})
+    tools = getattr(parameters, "declared_function_tools", parameters.function_tools)
+    return ModelAsked(told, tools, {**(settings or {})})
 
 
 def system(parameters: ModelRequestParameters) -> tuple[Message, ...]:
