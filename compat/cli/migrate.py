@@ -21,6 +21,7 @@ from compat.cli.command import (
 )
 from compat.cli.migrate_bisect import bisect
 from compat.cli.migrate_files import ReportFiles, writing
+from compat.cli.migrate_known import known as list_known
 from compat.cli.migrate_options import (
     GENERATED,
     REQUIRE,
@@ -74,6 +75,7 @@ NO_SCRIPT: Final = (
 
 app = group("Check that migrated middleware still does the same.")
 app.add_command(bisect)
+app.add_command(list_known)
 
 
 @app.command()

@@ -343,6 +343,8 @@ def facts(found: DescribedDivergence, verdict: Migration) -> Iterator[tuple[str,
         yield "line", f"{side}: {text}, last before it"
     if verdict.point is not None:
         yield "point", f"{verdict.point.says} ({verdict.point.about})"
+    for change in verdict.documented:
+        yield "known", f"may be: {change}"
     if verdict.recorded is not None and found.code == "INSTRUCTION":
         yield "note", "NEW was given the instruction that OLD sent; where it adds to"
         yield "", "it, return world.config(instruction=...) with your own"

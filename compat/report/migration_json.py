@@ -187,6 +187,15 @@ class ReportedMove(ReportPart):
     declared: bool
 
 
+class ReportedDocumented(ReportPart):
+    """A change of a package between the sides' versions that a divergence may be."""
+
+    package: str
+    since: str
+    says: str
+    link: str
+
+
 class ReportedVerdict(ReportPart):
     """The answer for one pair of sides."""
 
@@ -220,6 +229,7 @@ class ReportedVerdict(ReportPart):
     weakly: list[ReportedWeakness]
     points: ReportedPoints | None
     point: str | None
+    documented: list[ReportedDocumented]
     fault: dict[str, str] | None
 
 
@@ -305,6 +315,7 @@ def to_json(verdict: Migration) -> Json:
         ],
         points=_points(verdict.points),
         point=verdict.point and verdict.point.id,
+        documented=[_told(ReportedDocumented, each) for each in verdict.documented],
         fault=verdict.fault and _named(verdict.fault, "side", "kind"),
     )
 

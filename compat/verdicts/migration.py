@@ -244,6 +244,19 @@ class PointVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentedChange:
+    """A change of a package that a divergence may come from, and where it is told."""
+
+    package: str
+    since: str
+    says: str
+    link: str
+
+    def __str__(self) -> str:
+        return f"{self.says} ({self.package} {self.since}, {self.link})"
+
+
+@dataclass(frozen=True, slots=True)
 class PointsVerdict:
     """The points in which two engines differ whatever a subject does."""
 
@@ -288,7 +301,8 @@ class Migration:
     for by another door than OLD. ``sharpness`` is NEW's, and ``sharpness_old`` that of
     OLD, None where no small change was to be played; where it is ``strict``, what holds
     weakly is not enough. ``recorded`` says what of OLD is known where it is a
-    recording, None where it ran.
+    recording, None where it ran. ``documented`` are changes of packages between the
+    sides' versions that the divergence may come from.
     """
 
     required: str
@@ -329,6 +343,7 @@ class Migration:
         default_factory=dict[Side, Mapping[str, int]]
     )
     recorded: RecordedBasis | None = None
+    documented: Sequence[DocumentedChange] = ()
 
     @property
     def nothing_ran(self) -> bool:
