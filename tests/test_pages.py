@@ -24,6 +24,7 @@ from tests.pages import BLOCK, ROOT, played, shows, steady
 from tests.test_docs import PAGES as RUN
 
 PAGES = [
+    "docs/agent-skill.md",
     "docs/checked-checks.md",
     "docs/ci.md",
     "docs/conform.md",

@@ -27,6 +27,7 @@ class ReportFiles:
     markdown: Path | None = None
     junit: Path | None = None
     html: Path | None = None
+    sarif: Path | None = None
 
     def check(self, command: str) -> None:
         """Refuse two files at one path, before the work."""
@@ -48,6 +49,7 @@ class ReportFiles:
         )
         from compat.report.migration_json import dump
         from compat.report.migration_page import page_text
+        from compat.report.migration_sarif import sarif_text
         from compat.wire.scrubbing.scrubber import output_scrubber
 
         scrubbed = output_scrubber().text
@@ -56,6 +58,7 @@ class ReportFiles:
             (self.markdown, lambda: scrubbed(markdown_text(cases))),
             (self.junit, lambda: scrubbed(junit_text(cases))),
             (self.html, lambda: scrubbed(page_text(cases))),
+            (self.sarif, lambda: scrubbed(sarif_text(cases, _sentences()))),
         )
         for path, text in wanted:
             if path is not None:
@@ -63,6 +66,13 @@ class ReportFiles:
         if os.environ.get("GITHUB_ACTIONS") == "true":
             for line in annotation_lines(cases):
                 sys.stdout.write(f"{scrubbed(line)}\n")
+
+
+def _sentences() -> Mapping[str, str]:
+    """Return what each code of a divergence says of NEW."""
+    from compat.migration.codes import CODES
+
+    return {name: code.summary for name, code in CODES.items()}
 
 
 def _write(path: Path, text: str) -> None:
@@ -79,6 +89,7 @@ def writing(check: F) -> F:
     @option("--markdown", about="write one for a CI's summary", kind=OUTPUT)
     @option("--junit", about="write one for a CI that reads JUnit", kind=OUTPUT)
     @option("--html", about="write it as a page, old and new beside", kind=OUTPUT)
+    @option("--sarif", about="write what differs for a code host", kind=OUTPUT)
     @wraps(check)
     def written(
         *,
@@ -86,8 +97,9 @@ def writing(check: F) -> F:
         markdown: Path | None,
         junit: Path | None,
         html: Path | None,
+        sarif: Path | None,
         **more: Any,  # noqa: ANN401  # the other options of the command
     ) -> int:
-        return check(files=ReportFiles(json, markdown, junit, html), **more)
+        return check(files=ReportFiles(json, markdown, junit, html, sarif), **more)
 
     return cast("F", written)

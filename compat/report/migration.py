@@ -159,6 +159,14 @@ def version_lines(versions: Mapping[str, tuple[str, str]]) -> Iterator[str]:
             yield f"only {side} has {', '.join(alone[:MANY])}{more}"
 
 
+def basis_lines(verdict: Migration) -> Iterator[str]:
+    """Yield what an answer is about, and how sharp it is: versions, small changes."""
+    yield from version_lines(verdict.versions)
+    for side, sharp in verdict.sharp_sides:
+        yield _sharpness(side, sharp)
+    yield from (f"may be: {each}" for each in verdict.documented)
+
+
 def given_lines(given: Iterable[GivenWorlds]) -> Iterator[str]:
     """Yield a line for each file."""
     for each in given:

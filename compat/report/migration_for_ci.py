@@ -18,7 +18,13 @@ from compat.report.conform_for_ci import safe
 from compat.report.conform_text import brief, counted
 from compat.report.counterexample import code
 from compat.report.divergence_sentence import sentence
-from compat.report.migration import holds_weakly, lines, names_in, unnoticed_things
+from compat.report.migration import (
+    basis_lines,
+    holds_weakly,
+    lines,
+    names_in,
+    unnoticed_things,
+)
 from compat.report.plain_text import plain
 from compat.report.values import rows_beside
 from compat.verdicts.migration import JudgedCase, Migration
@@ -85,15 +91,21 @@ def annotation_lines(cases: Sequence[JudgedCase]) -> Iterator[str]:
     One whose line is not known is shown by its name alone.
     """
     for case in cases:
-        found = case.verdict.divergence
         if case.met:
             continue
-        places = () if found is None else found.places
-        lines = (_PLACE.match(text) for side, text in places if side == "new")
-        at = next(filter(None, lines), None)
-        where = f" file={_data(at['file'], ':,')},line={at['line']}" if at else ""
+        at = place_of(case)
+        where = f" file={_data(at[0], ':,')},line={at[1]}" if at else ""
         name, text = plain(name_of(case)), plain(headline(case))
         yield f"::error{where}::{_data(name)}: {_data(text)}"
+
+
+def place_of(case: JudgedCase) -> tuple[str, int] | None:
+    """Return file and line of NEW that ran last before a divergence, if known."""
+    found = case.verdict.divergence
+    places = () if found is None else found.places
+    lines = (_PLACE.match(text) for side, text in places if side == "new")
+    at = next(filter(None, lines), None)
+    return None if at is None else (at["file"], int(at["line"]))
 
 
 def _data(text: str, more: str = "") -> str:
@@ -120,8 +132,14 @@ def _page(cases: Sequence[JudgedCase]) -> Iterator[str]:
         sign = ("🟡" if weak else "✅") if case.met else "❌"
         yield f"| {sign} | {' | '.join(map(safe, cells))} |"
     for case in cases:
+        basis = [f"- {safe(each)}" for each in basis_lines(case.verdict)]
         if not case.met:
             yield from ("", f"### {safe(name_of(case))}", "", safe(headline(case)))
+        elif basis:
+            yield from ("", f"### {safe(name_of(case))}")
+        if basis:
+            yield from ("", *basis)
+        if not case.met:
             yield from _evidence(case.verdict)
 
 
