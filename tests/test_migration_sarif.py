@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,17 @@ from compat.verdicts.migration import (
     Migration,
     Noise,
 )
+from tests.commands import refengine
 
+SUBJECT = """
+from refengine import AgentMiddleware
+
+def subject(world):
+    def ask(ctx, state):
+        world.effect("asked", "{text}")
+
+    return [AgentMiddleware(before_chat_model=ask)]
+"""
 SENTENCES = {name: code.summary for name, code in CODES.items()}
 HOLDS = Migration("same-effects", 12, "d" * 64, holds="identical", ordinary=12)
 FOUND = DescribedDivergence(
@@ -64,7 +75,7 @@ def check(log: Any) -> None:
             for location in result.get("locations", ()):
                 place = location["physicalLocation"]
                 assert " " not in place["artifactLocation"]["uri"]
-                assert place["region"]["startLine"] >= 1
+                assert place.get("region", {"startLine": 1})["startLine"] >= 1
 
 
 def test_divergence_is_a_result_at_the_line_of_the_new_side() -> None:
@@ -129,3 +140,28 @@ def test_finding_keeps_its_fingerprint_when_numbers_of_entries_move() -> None:
 
     prints = [each["partialFingerprints"]["refengine/v1"] for each in found]
     assert prints[0] == prints[1] != prints[2]
+
+
+def test_file_is_named_from_the_checkout_of_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever folder the command runs in, and the new side stands in."""
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    for place, text in (("pieces/old.py", "Be kind."), ("pieces/new.py", "Be brief.")):
+        path = tmp_path / "top" / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(SUBJECT.format(text=text), "utf-8")
+    settings = 'old = "old.py"\n[cases."new.py"]\nholds = "identical"\n'
+    (tmp_path / "top/pieces/migration.toml").write_text(settings, "utf-8")
+    more = ("--examples", "1", "--search-plays", "0", "--sharpness-plays", "0")
+
+    for line in (("--all", "."), ("pieces/old.py", "pieces/new.py")):
+        asked = ("migrate", "check", *line, *more, "--sarif", "found.sarif")
+        done = refengine(*asked, at=tmp_path / "top")
+
+        assert (done.returncode, done.stderr) == (1, "")
+        log = json.loads((tmp_path / "top/found.sarif").read_text("utf-8"))
+        check(log)
+        [result] = log["runs"][0]["results"]
+        place = result["locations"][0]["physicalLocation"]
+        assert place["artifactLocation"]["uri"] == "top/pieces/new.py"

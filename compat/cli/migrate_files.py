@@ -68,6 +68,16 @@ class ReportFiles:
                 sys.stdout.write(f"{scrubbed(line)}\n")
 
 
+def from_root(file: Path | None) -> str:
+    """Return a file as a code host names it: from the checkout of a job, or here.
+
+    "" where there is none.
+    """
+    if file is None or not file.is_file():
+        return ""
+    return os.path.relpath(file, os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
+
+
 def _sentences() -> Mapping[str, str]:
     """Return what each code of a divergence says of NEW."""
     from compat.migration.codes import CODES

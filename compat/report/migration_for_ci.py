@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -88,24 +89,30 @@ def headline(case: JudgedCase) -> str:
 def annotation_lines(cases: Sequence[JudgedCase]) -> Iterator[str]:
     """Yield what makes GitHub show a case that is not met at the line of NEW.
 
-    One whose line is not known is shown by its name alone.
+    One whose line is not known is shown at its file, or by its name alone.
     """
     for case in cases:
         if case.met:
             continue
         at = place_of(case)
-        where = f" file={_data(at[0], ':,')},line={at[1]}" if at else ""
+        where = f" file={_data(at[0], ':,')}" if at else ""
+        where += f",line={at[1]}" if at and at[1] else ""
         name, text = plain(name_of(case)), plain(headline(case))
         yield f"::error{where}::{_data(name)}: {_data(text)}"
 
 
-def place_of(case: JudgedCase) -> tuple[str, int] | None:
-    """Return file and line of NEW that ran last before a divergence, if known."""
+def place_of(case: JudgedCase) -> tuple[str, int | None] | None:
+    """Return file and line of NEW that ran last before a divergence.
+
+    Where the line is not known, it is NEW's file, if there is one.
+    """
     found = case.verdict.divergence
     places = () if found is None else found.places
     lines = (_PLACE.match(text) for side, text in places if side == "new")
     at = next(filter(None, lines), None)
-    return None if at is None else (at["file"], int(at["line"]))
+    if at is None:
+        return (case.file, None) if case.file else None
+    return (PurePath(case.file).parent / at["file"]).as_posix(), int(at["line"])
 
 
 def _data(text: str, more: str = "") -> str:

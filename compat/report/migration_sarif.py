@@ -1,8 +1,8 @@
 """Checks of migrations in SARIF 2.1.0, from which code hosts annotate a change's lines.
 
 Each case that is not met is a result, of the rule that its divergence's code is, at the
-line of the new side that ran last before it; where that is not known, at none. A case
-without a verdict is a notification of the run, which then was no success.
+line of the new side that ran last before it, or else at its file. A case without a
+verdict is a notification of the run, which then was no success.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote
@@ -89,9 +88,10 @@ def _message(case: JudgedCase) -> Json:
     return {"text": "\n".join(said)}
 
 
-def _location(file: str, line: int) -> Json:
-    artifact = {"uri": quote(PurePath(file).as_posix())}
-    place = {"artifactLocation": artifact, "region": {"startLine": line}}
+def _location(file: str, line: int | None) -> Json:
+    place: Json = {"artifactLocation": {"uri": quote(file)}}
+    if line is not None:
+        place["region"] = {"startLine": line}
     return {"physicalLocation": place}
 
 

@@ -425,7 +425,10 @@ class Migration:
 
 @dataclass(frozen=True, slots=True)
 class JudgedCase:
-    """One case of a folder: what it is expected to be, what it is, in one word each."""
+    """One case of a folder: what it is expected to be, what it is, in one word each.
+
+    ``file`` is that of its new side, from where a code host looks; "" if it has none.
+    """
 
     piece: str
     case: str
@@ -433,3 +436,4 @@ class JudgedCase:
     got: str
     met: bool
     verdict: Migration
+    file: str = ""
