@@ -1,4 +1,4 @@
-"""``refengine migrate bisect``: the first release, or commit, under which code changed."""
+"""``refengine migrate bisect``: the first release or commit that differs."""
 
 from __future__ import annotations
 
