@@ -311,10 +311,22 @@ def test_package_without_releases_is_refused(tmp_path: Path) -> None:
 
 
 DOOR = """\
+from dataclasses import replace
 import greeting
 from compat.engines.reference import LegacyDoor
 
 class Door(LegacyDoor):
+    name = f"reference that says {greeting.TEXT}"
+
+    async def build(self, config, on_notice):
+        turned = replace(config, middlewares=config.middlewares[::-1])
+        return await super().build(turned, on_notice)
+"""
+FLOW = """\
+import greeting
+from compat.engines.flow.reference import FlowDialect
+
+class Door(FlowDialect):
     name = f"reference that says {greeting.TEXT}"
 """
 CONFORM = ("conform", "door.py:Door", "--clause", "ORD-001", "--examples", "0")
@@ -329,14 +341,14 @@ def test_engine_is_judged_with_packages_of_its_own(tmp_path: Path) -> None:
 
     assert plain.returncode == 2
     assert "No module named 'greeting'" in plain.stderr
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "CONFORMANT  reference that says Bye." in done.stdout
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "NOT CONFORMANT  reference that says Bye." in done.stdout
+    again = "refengine conform door.py:Door --clause ORD-001 --examples 0"
+    assert f"{again} --with greeting==2.0\n" in done.stdout
 
 
 def test_door_to_a_dialect_is_judged_with_packages_of_its_own(tmp_path: Path) -> None:
-    door = DOOR.replace("compat.engines.reference", "compat.engines.flow.reference")
-    door = door.replace("LegacyDoor", "FlowDialect")
-    (tmp_path / "door.py").write_text(door, "utf-8")
+    (tmp_path / "door.py").write_text(FLOW, "utf-8")
     line = ("conform", "door.py:Door", "--dialect", "flow", "--clause", "FLOW-001")
 
     done = refengine(
