@@ -237,6 +237,20 @@ def _kind(name: str, arguments: str) -> str:
     return "own" if name.startswith("<own") else name if name == "direct" else "world"
 
 
+def test_answer_that_fits_a_schema_stands_on_both_sides_of_a_call() -> None:
+    words = Words(typical_answers=(("Reply", '{"text": "a"}'),))
+
+    made = calls_together(words, CallsSpoken.of(["tool("]), by_number=True)
+
+    answers = [
+        [call.name for call in parse_message(each).tool_calls]
+        for _, world in made
+        for each in world["model_script"]
+    ]
+    assert ["Reply", "<own 0>"] in answers
+    assert ["<own 0>", "Reply"] in answers
+
+
 def test_who_says_nothing_of_calls_has_no_such_worlds() -> None:
     assert not [*calls_together(Words(), CallsSpoken(), by_number=False)]
     assert CallsSpoken.of(["x = 1"]) == CallsSpoken()

@@ -308,3 +308,74 @@ def test_package_without_releases_is_refused(tmp_path: Path) -> None:
 
     assert done.returncode == 2
     assert "nobody: no releases are known: ERROR: No matching" in done.stderr
+
+
+DOOR = """\
+from dataclasses import replace
+import greeting
+from compat.engines.reference import LegacyDoor
+
+class Door(LegacyDoor):
+    name = f"reference that says {greeting.TEXT}"
+
+    async def build(self, config, on_notice):
+        turned = replace(config, middlewares=config.middlewares[::-1])
+        return await super().build(turned, on_notice)
+"""
+FLOW = """\
+import greeting
+from compat.engines.flow.reference import FlowDialect
+
+class Door(FlowDialect):
+    name = f"reference that says {greeting.TEXT}"
+"""
+CONFORM = ("conform", "door.py:Door", "--clause", "ORD-001", "--examples", "0")
+
+
+def test_engine_is_judged_with_packages_of_its_own(tmp_path: Path) -> None:
+    """Its door imports them, and the line that plays a failure again has them."""
+    (tmp_path / "door.py").write_text(DOOR, "utf-8")
+
+    plain = refengine(*CONFORM, at=tmp_path)
+    done = refengine(*CONFORM, "--with", "greeting==2.0", "--jobs", "1", at=tmp_path)
+
+    assert plain.returncode == 2
+    assert "No module named 'greeting'" in plain.stderr
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "NOT CONFORMANT  reference that says Bye." in done.stdout
+    again = "refengine conform door.py:Door --clause ORD-001 --examples 0"
+    assert f"{again} --with greeting==2.0\n" in done.stdout
+
+
+def test_door_to_a_dialect_is_judged_with_packages_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "door.py").write_text(FLOW, "utf-8")
+    line = ("conform", "door.py:Door", "--dialect", "flow", "--clause", "FLOW-001")
+
+    done = refengine(
+        *line, "--examples", "0", "--jobs", "1", "--with", "greeting==2.0", at=tmp_path
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "CONFORMANT  reference that says Bye." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (("reference", "--with", "greeting==9"), "no environment could be made with"),
+        (("reference", "--with", "greeting=1"), "give a requirement such as"),
+        (("eino@0.9.13", "--with", "greeting"), "eino@0.9.13 is behind a driver"),
+        (("--store", "m:S", "--with", "greeting"), "with what refengine itself runs"),
+        (
+            ("reference", "--on", "2", "--with", "greeting"),
+            "workers elsewhere run with",
+        ),
+    ],
+)
+def test_packages_that_no_engine_can_run_with_are_refused(
+    line: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
+    done = refengine("conform", *line, at=tmp_path)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from pydantic_ai import Agent
+from pydantic_ai.messages import ModelRequest
 from pydantic_ai.tools import DeferredToolRequests
 
 from compat.migration.check import check_all
@@ -12,6 +13,7 @@ from compat.migration.corpus import Corpus, MigrationWorld
 from compat.migration.judge import Terms
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
+from refengine.testing.pydantic_ai import messages
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.graph_worlds import fits_a_graph
 from refengine.testing.subject_worlds.named_values import is_graph_source
@@ -199,3 +201,26 @@ def test_an_agent_of_another_model_is_refused(model) -> None:
 def test_a_source_that_asks_for_the_face_is_given_worlds_of_agents_alone() -> None:
     assert is_graph_source(OLD)
     assert not is_graph_source(NEW)
+
+
+class RetryPromptPart:
+    """As releases before the installed one have it: for calls, and for answers."""
+
+    def __init__(self, tool_name: str | None) -> None:
+        self.tool_name, self.tool_call_id = tool_name, "c1"
+
+    def model_response(self) -> str:
+        return "Try again."
+
+
+def test_retry_of_an_older_release_answers_its_call_or_the_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(messages, "_RETRY", RetryPromptPart)
+    parts: list[Any] = [RetryPromptPart("charge"), RetryPromptPart(None)]
+
+    of_a_call, of_an_answer = messages.ours([ModelRequest(parts)])
+
+    assert of_a_call == messages.our_result(parts[0])
+    assert (of_a_call.role, of_a_call.tool_call_id) == ("tool", "c1")
+    assert (of_an_answer.role, of_an_answer.content) == ("user", "Try again.")

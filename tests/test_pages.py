@@ -24,6 +24,7 @@ from tests.pages import BLOCK, ROOT, played, shows, steady
 from tests.test_docs import PAGES as RUN
 
 PAGES = [
+    "docs/agent-skill.md",
     "docs/checked-checks.md",
     "docs/ci.md",
     "docs/conform.md",
@@ -63,8 +64,9 @@ UNSHOWN = {
     "docs/sketches.md": "1 sh",  # test_typescript_dialects.py
     "docs/state.md": "2 sh, 4 text",  # test_approval_example.py
     "docs/timeline.md": "2 sh, 4 text",  # test_timeline.py
-    # The first is one of those that follow; test_environments.py has small releases.
-    "docs/upgrading.md": "2 sh",
+    # The first is one of those that follow; test_environments.py has small releases,
+    # and test_commit_bisect.py a repository.
+    "docs/upgrading.md": "3 sh",
     "docs/vendor-traffic.md": "2 sh",  # test_models_derived.py
 }
 """How many blocks of a kind are not run here, and who runs them, or why nobody does."""

@@ -14,6 +14,7 @@ from refengine.testing.subject_worlds.edge_worlds import (
     edge_answers,
     edge_calls,
     edge_worlds,
+    typical_answers,
 )
 from refengine.testing.subject_worlds.named_values import graph_words
 from refengine.testing.subject_worlds.schema_edges import edges, fits, typical
@@ -198,6 +199,13 @@ def test_one_name_may_have_another_schema_on_each_side() -> None:
     calls = [json.loads(given) for _, given in edge_calls(one.joined(other), ["t"])]
 
     assert [{"n": each} in calls for each in (4, 5, 6, 7)] == [True] * 4
+
+
+def test_answer_that_fits_is_given_by_each_name_that_its_tool_may_have() -> None:
+    answers = dict(typical_answers(declared_schemas(python_sources([SOURCE]))))
+
+    assert {"Answer", "final_result", "set_model_response"} == {*answers}
+    assert {json.loads(each)["score"] > 0 for each in answers.values()} == {True}
 
 
 def test_each_call_at_an_edge_has_a_run_that_goes_on_after_one_that_ended() -> None:

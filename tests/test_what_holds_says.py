@@ -270,3 +270,16 @@ def test_code_that_only_new_leads_to_is_news_wherever_it_stands() -> None:
     one = OwnCode.of(old, old)
     assert one.is_old("old.py", 5)
     assert one.is_new("old.py", 5)
+
+
+def test_page_of_an_upgrade_that_holds_says_of_what_and_how_sharp_it_is() -> None:
+    """As the comment of a pull request that raises a dependency."""
+    verdict = replace(ALONE, versions={"langchain": ("1.4", "1.5")})
+    case = JudgedCase(
+        "", "agent.py", "same-effects", "identical", met=True, verdict=verdict
+    )
+
+    said = markdown_text([case]).replace("\\", "").partition("### agent.py\n\n")[2]
+
+    assert said.splitlines()[0] == "- old → new: langchain 1.4 → 1.5"
+    assert "9 of 10 small changes of NEW (90 %)." in said.splitlines()[-1]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import argument, group, option, refuse, refusing
 from compat.cli.migrate import header_of, progress_of
-from compat.cli.migrate_files import ReportFiles, writing
+from compat.cli.migrate_files import ReportFiles, from_root, writing
 from compat.cli.migrate_options import (
     GENERATED,
     REQUIRE,
@@ -137,11 +137,12 @@ def _write(
         return report(body, json_without_secrets(header), code)
 
     cases: list[JudgedCase] = []
+    file = from_root(ref.file)
     for each in found.judged:
         verdict = each.verdict
         shown = None if each.commutes else verdict.divergence
         got = shown.code if shown else verdict.holds or "nothing"
         met = each.commutes or bool(each.meant)
         name = f"{ref}: {each.moved}"
-        cases.append(JudgedCase("", name, verdict.required, got, met, verdict))
+        cases.append(JudgedCase("", name, verdict.required, got, met, verdict, file))
     files.write(document, cases)

@@ -18,7 +18,7 @@ from compat.cli.command import (
     refuse,
     refusing_to_judge,
 )
-from compat.cli.conform_kinds import check_arguments, check_dialect
+from compat.cli.conform_kinds import check_arguments, check_dialect, check_packages
 from compat.cli.on import ON, spread_on
 from compat.cli.values import (
     CLAUSE,
@@ -37,6 +37,7 @@ from property_tests.dialects.table import DIALECTS
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from compat.environments.workers import WorkerPython
     from compat.verdicts.conformance import AnyEvent
     from property_tests.judging.by_clause import ClauseJudgement
     from property_tests.judging.engines import EnginesJudgement
@@ -120,6 +121,14 @@ def _files(command: F) -> F:
 @option("--timeout", about="seconds for one world", kind=at_least(0.1), default=TIMEOUT)
 @option("--jobs", about="workers; 0 is one for each core", kind=at_least(0), default=0)
 @option("--known", about="known failures, as TOML", kind=FILE_THERE)
+@option(
+    "--with",
+    "packages",
+    about="what engines run with: a requirement ('langgraph==1.0.*'), a file of them,"
+    " a virtual environment's folder, or a Python",
+    metavar="PACKAGES",
+    multiple=True,
+)
 @flag("--strict", about="a failed SHOULD counts as well")
 @option(
     "--show-trace",
@@ -147,6 +156,7 @@ def conform(  # noqa: PLR0913  # options of a command line
     timeout: float,
     jobs: int,
     known: Path | None,
+    packages: tuple[str, ...],
     strict: bool,
     shown: str | None,
     on: str | None,
@@ -165,6 +175,7 @@ def conform(  # noqa: PLR0913  # options of a command line
     engines += tuple(f"cmd:{each}" for each in commands)
     check_arguments(engines=bool(engines), stores=bool(stores))
     dialect = check_dialect(engines, spoken)
+    check_packages(engines)
 
     from compat.report.conform_files import check_paths, write_reports
     from compat.report.terminal import console
@@ -192,6 +203,8 @@ def conform(  # noqa: PLR0913  # options of a command line
         asked: dict[str, Any] = {"clauses": clauses, "excluded": excluded}
         asked |= {"examples": examples, "seed": seed, "timeout": timeout}
         asked |= {"jobs": jobs, "strict": strict}
+        if packages:
+            asked["python"] = stack.enter_context(_python(packages))
         judged: EnginesJudgement | ClauseJudgement
         if stores:
             judged = store_judgement(StoreRequest(stores=stores, **asked), line)
@@ -215,7 +228,24 @@ def conform(  # noqa: PLR0913  # options of a command line
     return code
 
 
+@contextmanager
+def _python(packages: tuple[str, ...]) -> Generator[WorkerPython, None, None]:
+    """Yield the Python in which these packages are, made first if there is none."""
+    from compat.environments.cache import kept
+    from compat.environments.naming import packages_of
+    from compat.environments.workers import worker_python
+
+    with (
+        kept(packages_of(packages, Path.cwd())) as made,
+        worker_python(made, packages) as python,
+    ):
+        yield python
+
+
 def _mistakes() -> tuple[type[Exception], ...]:
+    from compat.environments.making import EnvironmentMakingError
+    from compat.environments.naming import EnvironmentChoiceError
+    from compat.environments.pythons import PythonError
     from compat.models.errors import GivenFileError, UnusedFileError
     from compat.report.conform_files import SamePathError
     from property_tests.judging.engine_workers import UnusableEngineError
@@ -224,7 +254,8 @@ def _mistakes() -> tuple[type[Exception], ...]:
 
     selection = UnknownSelectorError, EverythingExcludedError
     files = GivenFileError, UnusedFileError, SamePathError, KnownFailuresError
-    return *selection, *files, UnusableEngineError, OSError
+    around = EnvironmentChoiceError, EnvironmentMakingError, PythonError
+    return *selection, *files, *around, UnusableEngineError, OSError
 
 
 def _chosen(

@@ -17,6 +17,7 @@ ENGINES_ONLY: Final[Mapping[str, str]] = MappingProxyType(
         "spoken": "a store has no dialect",
         "worlds": "the worlds of a store are calls, and no sessions",
         "known": "known failures are pinned to scenarios of engines",
+        "packages": "a store is judged with what refengine itself runs with",
         "shown": "a failure of a store is told with all its calls",
         "on": "calls of a store are played where its files are",
         "failures": "a store's failure is played again by the command beside it",
@@ -77,6 +78,20 @@ def check_dialect(engines: Sequence[str], given: str | None = None) -> str:
             refuse("conform", f"{told}: they have other clauses, so judge one by one")
     _refuse_all(DIALECTS_WITHOUT, f"with {first[0]}, which is of dialect {first[1]}")
     return first[1]
+
+
+def check_packages(engines: Sequence[str]) -> None:
+    """Leave with a message if packages are given to what does not run with them."""
+    given = click.get_current_context().params
+    if not given["packages"]:
+        return
+    if given["on"]:
+        refuse("conform", "--with and --on: workers elsewhere run with what they have")
+    from compat.engines.importing import is_driver
+
+    for each in filter(is_driver, engines):
+        what = "is behind a driver, which has no packages of Python to exchange"
+        refuse("conform", f"--with {given['packages'][0]}: {each} {what}")
 
 
 def _refuse_all(meaningless: Mapping[str, str], where: str) -> None:

@@ -1,8 +1,8 @@
-"""``refengine init migration|engine|driver [DIR]``: files that run at once.
+"""``refengine init migration|engine|driver|skill [DIR]``: files that serve at once.
 
 What is written stands in ``skeletons``, a folder for each kind. A small engine stands
 behind each door and in each driver, and is replaced by one's own. Every file is run by
-a test.
+a test; what a skill tells is held against the commands.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from compat.verdicts.exit_codes import OK
 app = group("Write a skeleton to start from.")
 
 MIGRATION: Final = ("old.py", "new.py", "migration.toml", "test_migration.py")
+SKILL: Final = "SKILL.md"
+SKILL_FOLDER: Final = "skills/migrating-agent-code"
+"""The folder of a skill is called as the skill is."""
 JUDGED: Final = ("test_conformance.py", "conformance.yml")
 """What stands beside each door."""
 
@@ -133,6 +136,19 @@ def driver(folder: Path, language: str) -> int:
     checked = f"driver check '{chosen.command.format(folder=folder)}'"
     build = chosen.build.format(folder=folder)
     return _write(folder, driver_files(language), checked, build)
+
+
+@app.command()
+@argument("folder", "where to; made if it is not there", PATH, default=SKILL_FOLDER)
+def skill(folder: Path) -> int:
+    """Write a SKILL.md that tells a coding agent how to migrate with the check.
+
+    It says how to run the check until it holds, what must not be done to get there, and
+    what may be called verified, verified weakly, or unverified.
+
+    Exit codes: 0 written, 2 a file is already there, or cannot be written.
+    """
+    return _write(folder, {SKILL: _text(f"skill/{SKILL}")}, "migrate check --help")
 
 
 def migration_files() -> Mapping[str, str]:

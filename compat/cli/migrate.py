@@ -20,7 +20,8 @@ from compat.cli.command import (
     refusing,
 )
 from compat.cli.migrate_bisect import bisect
-from compat.cli.migrate_files import ReportFiles, writing
+from compat.cli.migrate_files import ReportFiles, from_root, writing
+from compat.cli.migrate_known import known as list_known
 from compat.cli.migrate_options import (
     GENERATED,
     REQUIRE,
@@ -82,6 +83,7 @@ NEEDS_TWO: Final = (
 app = group("Check that migrated middleware still does the same.")
 app.add_command(bisect)
 app.add_command(scan)
+app.add_command(list_known)
 
 
 @app.command()
@@ -386,7 +388,7 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     out = _show(found.verdict, how, _wire_lines(how), again=again, verbose=verbose)
     if reproducer is not None:
         out.print(f"\n{_reproduced(found, reproducer, how.profile)}")
-    return _write_pair(files, found.verdict, how, (str(old), str(new)))
+    return _write_pair(files, found.verdict, how, (str(old), str(new)), file=new.file)
 
 
 def _programs(
@@ -457,8 +459,13 @@ def _write_pair(
     how: CheckOptions,
     sides: tuple[str, str],
     more: Mapping[str, object] | None = None,
+    *,
+    file: Path | None = None,
 ) -> int:
-    """Write the files of one verdict; return its exit code."""
+    """Write the files of one verdict; return its exit code.
+
+    ``file`` is NEW's, if it has one.
+    """
     from compat.migration.check import code_of
     from compat.report.migration_json import report, to_json
     from compat.verdicts.migration import JudgedCase
@@ -478,7 +485,8 @@ def _write_pair(
     elif verdict.divergence is not None and not verdict.sufficient:
         got = verdict.divergence.code
     name = f"{sides[0]} → {sides[1]}"
-    case = JudgedCase("", name, verdict.required, got, code == 0, verdict)
+    met = code == 0
+    case = JudgedCase("", name, verdict.required, got, met, verdict, from_root(file))
     files.write(document, [case])
     return code
 
@@ -543,7 +551,8 @@ def _folder(
         body = json_without_secrets(folder_json(cases))
         return report(body, json_without_secrets(header), code)
 
-    files.write(document, cases)
+    placed = [replace(e, file=from_root(folder / e.piece / e.case)) for e in cases]
+    files.write(document, placed)
     return code
 
 

@@ -29,6 +29,7 @@ class ReportFiles:
     junit: Path | None = None
     html: Path | None = None
     world: Path | None = None
+    sarif: Path | None = None
 
     def check(self, command: str) -> None:
         """Refuse two files at one path, before the work."""
@@ -65,6 +66,7 @@ class ReportFiles:
         )
         from compat.report.migration_json import dump
         from compat.report.migration_page import page_text
+        from compat.report.migration_sarif import sarif_text
         from compat.wire.scrubbing.scrubber import output_scrubber
 
         scrubbed = output_scrubber().text
@@ -73,6 +75,7 @@ class ReportFiles:
             (self.markdown, lambda: scrubbed(markdown_text(cases))),
             (self.junit, lambda: scrubbed(junit_text(cases))),
             (self.html, lambda: scrubbed(page_text(cases))),
+            (self.sarif, lambda: scrubbed(sarif_text(cases, _sentences()))),
         )
         for path, text in wanted:
             if path is not None:
@@ -90,6 +93,23 @@ class ReportFiles:
             sys.stderr.write(f"no divergence was found, so {path} is not written\n")
         else:
             _write(path, world_text(verdict.world))
+
+
+def from_root(file: Path | None) -> str:
+    """Return a file as a code host names it: from the checkout of a job, or here.
+
+    "" where there is none.
+    """
+    if file is None or not file.is_file():
+        return ""
+    return os.path.relpath(file, os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
+
+
+def _sentences() -> Mapping[str, str]:
+    """Return what each code of a divergence says of NEW."""
+    from compat.migration.codes import CODES
+
+    return {name: code.summary for name, code in CODES.items()}
 
 
 def _write(path: Path, text: str) -> None:
@@ -111,6 +131,7 @@ def writing(check: F) -> F:
         about="write the smallest world that diverges: for an allowance, or --worlds",
         kind=OUTPUT,
     )
+    @option("--sarif", about="write what differs for a code host", kind=OUTPUT)
     @wraps(check)
     def written(
         *,
@@ -119,8 +140,10 @@ def writing(check: F) -> F:
         junit: Path | None,
         html: Path | None,
         save_world: Path | None,
+        sarif: Path | None,
         **more: Any,  # noqa: ANN401  # the other options of the command
     ) -> int:
-        return check(files=ReportFiles(json, markdown, junit, html, save_world), **more)
+        files = ReportFiles(json, markdown, junit, html, save_world, sarif)
+        return check(files=files, **more)
 
     return cast("F", written)

@@ -67,6 +67,14 @@ def installed_engines() -> tuple[str, ...]:
     return tuple(sorted({each.name for each in entry_points(group=GROUP)}))
 
 
+def is_driver(text: str) -> bool:
+    """Tell whether what a text names is a program behind a driver."""
+    found = entry_points(group=GROUP, name=text)
+    return text.startswith(COMMAND) or any(
+        each.module.startswith("compat.drivers.") for each in found
+    )
+
+
 def find(text: str, cwd: Path | None = None) -> EngineFactory:
     """Return what a text names; raises LoadError."""
     here = Path.cwd() if cwd is None else cwd

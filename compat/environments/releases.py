@@ -25,8 +25,8 @@ def releases(package: str, first: str, last: str, *, pre: bool = False) -> list[
     before a release count only with ``pre``. Raises ReleasesError.
     """
     every = sorted(map(Version, _available(package, pre=pre)))
-    begin = next((each for each in every if each >= _version(first)), None)
-    end = next((each for each in reversed(every) if _upto(each, last)), None)
+    begin = next((each for each in every if each >= version_of(first)), None)
+    end = next((each for each in reversed(every) if is_upto(each, last)), None)
     found = [str(each) for each in every if begin and end and begin <= each <= end]
     if len(found) < 2:
         known = ", ".join(map(str, every[-12:]))
@@ -37,13 +37,17 @@ def releases(package: str, first: str, last: str, *, pre: bool = False) -> list[
     return found
 
 
-def _upto(each: Version, last: str) -> bool:
-    """Tell whether a release is no later than one; 1.5.2 is of 1.5."""
-    wanted = _version(last)
+def is_upto(each: Version, last: str) -> bool:
+    """Tell whether a release is no later than one; 1.5.2 is of 1.5.
+
+    Raises ReleasesError.
+    """
+    wanted = version_of(last)
     return each <= wanted or each.release[: len(wanted.release)] == wanted.release
 
 
-def _version(text: str) -> Version:
+def version_of(text: str) -> Version:
+    """Return what a text says; raises ReleasesError."""
     try:
         return Version(text)
     except InvalidVersion:

@@ -16,6 +16,7 @@ from typing import Final
 from compat.migration.corpus import Corpus, OwnWorlds, make_corpus
 from compat.migration.judge import MigrationJudge, Terms
 from compat.migration.kept_runs import KeptRuns
+from compat.migration.known_changes import documented
 from compat.migration.options import EVERYWHERE
 from compat.migration.pairs import PlayError
 from compat.migration.places import with_places
@@ -242,7 +243,14 @@ def judging(
 
 
 def _versioned(verdict: Migration, old: SubjectRef, new: SubjectRef) -> Migration:
-    return replace(verdict, versions=versions(old, new))
+    """Return it with the versions that differ, and what that may be known to change."""
+    differ, found = versions(old, new), verdict.divergence
+    verdict = replace(verdict, versions=differ)
+    if not differ or found is None:
+        return verdict
+    sources = all_sources([old, new])
+    changes = documented(found.difference, found.code, differ, sources)
+    return replace(verdict, documented=changes)
 
 
 def _judged(

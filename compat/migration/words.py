@@ -39,7 +39,11 @@ from refengine.testing.subject_worlds.declared_schemas import (
     DeclaredSchemas,
     declared_schemas,
 )
-from refengine.testing.subject_worlds.edge_worlds import edge_answers, edge_calls
+from refengine.testing.subject_worlds.edge_worlds import (
+    edge_answers,
+    edge_calls,
+    typical_answers,
+)
 from refengine.testing.subject_worlds.fits import WorldFit, fit_of
 from refengine.testing.subject_worlds.named_values import (
     MOST,
@@ -248,6 +252,7 @@ def _with_edges(words: Words, schemas: DeclaredSchemas) -> Words:
         words,
         edge_calls=tuple(edge_calls(schemas, words.some_names)),
         edge_answers=answers,
+        typical_answers=tuple(dict(typical_answers(schemas)).items()),
         own_tools=(
             *schemas.tools,
             *dict.fromkeys(n for each, _ in answers for n in each),

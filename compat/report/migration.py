@@ -151,6 +151,14 @@ def version_lines(versions: Mapping[str, tuple[str, str]]) -> Iterator[str]:
             yield f"only {side} has {', '.join(alone[:MANY])}{more}"
 
 
+def basis_lines(verdict: Migration) -> Iterator[str]:
+    """Yield what an answer is about, and how sharp it is: versions, small changes."""
+    yield from version_lines(verdict.versions)
+    for side, sharp in verdict.sharp_sides:
+        yield _sharpness(side, sharp)
+    yield from (f"may be: {each}" for each in verdict.documented)
+
+
 def given_lines(given: Iterable[GivenWorlds]) -> Iterator[str]:
     """Yield a line for each file."""
     for each in given:
@@ -335,6 +343,8 @@ def facts(found: DescribedDivergence, verdict: Migration) -> Iterator[tuple[str,
         yield "line", f"{side}: {text}, last before it"
     if verdict.point is not None:
         yield "point", f"{verdict.point.says} ({verdict.point.about})"
+    for change in verdict.documented:
+        yield "known", f"may be: {change}"
     if verdict.recorded is not None and found.code == "INSTRUCTION":
         yield "note", "NEW was given the instruction that OLD sent; where it adds to"
         yield "", "it, return world.config(instruction=...) with your own"

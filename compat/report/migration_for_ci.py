@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -18,7 +19,13 @@ from compat.report.conform_for_ci import safe
 from compat.report.conform_text import brief, counted
 from compat.report.counterexample import code
 from compat.report.divergence_sentence import sentence
-from compat.report.migration import holds_weakly, lines, names_in, unnoticed_things
+from compat.report.migration import (
+    basis_lines,
+    holds_weakly,
+    lines,
+    names_in,
+    unnoticed_things,
+)
 from compat.report.plain_text import plain
 from compat.report.values import rows_beside
 from compat.verdicts.migration import JudgedCase, Migration
@@ -82,18 +89,30 @@ def headline(case: JudgedCase) -> str:
 def annotation_lines(cases: Sequence[JudgedCase]) -> Iterator[str]:
     """Yield what makes GitHub show a case that is not met at the line of NEW.
 
-    One whose line is not known is shown by its name alone.
+    One whose line is not known is shown at its file, or by its name alone.
     """
     for case in cases:
-        found = case.verdict.divergence
         if case.met:
             continue
-        places = () if found is None else found.places
-        lines = (_PLACE.match(text) for side, text in places if side == "new")
-        at = next(filter(None, lines), None)
-        where = f" file={_data(at['file'], ':,')},line={at['line']}" if at else ""
+        at = place_of(case)
+        where = f" file={_data(at[0], ':,')}" if at else ""
+        where += f",line={at[1]}" if at and at[1] else ""
         name, text = plain(name_of(case)), plain(headline(case))
         yield f"::error{where}::{_data(name)}: {_data(text)}"
+
+
+def place_of(case: JudgedCase) -> tuple[str, int | None] | None:
+    """Return file and line of NEW that ran last before a divergence.
+
+    Where the line is not known, it is NEW's file, if there is one.
+    """
+    found = case.verdict.divergence
+    places = () if found is None else found.places
+    lines = (_PLACE.match(text) for side, text in places if side == "new")
+    at = next(filter(None, lines), None)
+    if at is None:
+        return (case.file, None) if case.file else None
+    return (PurePath(case.file).parent / at["file"]).as_posix(), int(at["line"])
 
 
 def _data(text: str, more: str = "") -> str:
@@ -120,8 +139,14 @@ def _page(cases: Sequence[JudgedCase]) -> Iterator[str]:
         sign = ("🟡" if weak else "✅") if case.met else "❌"
         yield f"| {sign} | {' | '.join(map(safe, cells))} |"
     for case in cases:
+        basis = [f"- {safe(each)}" for each in basis_lines(case.verdict)]
         if not case.met:
             yield from ("", f"### {safe(name_of(case))}", "", safe(headline(case)))
+        elif basis:
+            yield from ("", f"### {safe(name_of(case))}")
+        if basis:
+            yield from ("", *basis)
+        if not case.met:
             yield from _evidence(case.verdict)
 
 

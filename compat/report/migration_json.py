@@ -197,6 +197,15 @@ class ReportedMove(ReportPart):
     declared: bool
 
 
+class ReportedDocumented(ReportPart):
+    """A change of a package between the sides' versions that a divergence may be."""
+
+    package: str
+    since: str
+    says: str
+    link: str
+
+
 class ReportedVerdict(ReportPart):
     """The answer for one pair of sides."""
 
@@ -231,6 +240,7 @@ class ReportedVerdict(ReportPart):
     points: ReportedPoints | None
     point: str | None
     hand_over: ReportedHandOver | None
+    documented: list[ReportedDocumented]
     fault: dict[str, str] | None
 
 
@@ -317,6 +327,7 @@ def to_json(verdict: Migration) -> Json:
         points=_points(verdict.points),
         point=verdict.point and verdict.point.id,
         hand_over=verdict.hand_over and _told(ReportedHandOver, verdict.hand_over),
+        documented=[_told(ReportedDocumented, each) for each in verdict.documented],
         fault=verdict.fault and _named(verdict.fault, "side", "kind"),
     )
 

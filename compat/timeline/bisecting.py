@@ -11,6 +11,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -208,6 +209,55 @@ def commits(span: str, repository: Path) -> list[str]:
     if not found:
         raise TimelineError(f"{span}: {bad} does not come after {good}")
     return [first, *found]
+
+
+@dataclass(frozen=True, slots=True)
+class MainLine:
+    """The commits of a branch from one to another, a merge being one of them.
+
+    What a merge brought is looked into only where the merge is found to be bad.
+    """
+
+    repository: Path
+
+    def commits(self, span: str) -> list[str]:
+        """Return those of GOOD..BAD, oldest first and GOOD among them.
+
+        Raises TimelineError.
+        """
+        first, *_ = commits(span, self.repository)
+        good, _, bad = span.partition("..")
+        return [first, *self._listed(f"{good}..{bad}")]
+
+    def merged(self, commit: str) -> Sequence[Sequence[str]]:
+        """Return what each branch has that a commit merged; none if it is no merge."""
+        ours, *theirs = _git(self.repository, "rev-parse", f"{commit}^@")
+        return [self._listed(f"{ours}..{each}") for each in theirs]
+
+    def subject(self, commit: str) -> str:
+        """Return the first line of a commit's message."""
+        return " ".join(_git(self.repository, "log", "-1", "--format=%s", commit))
+
+    def _listed(self, span: str) -> list[str]:
+        way = ("rev-list", "--reverse", "--first-parent", "--abbrev-commit")
+        return _git(self.repository, *way, "--abbrev=12", span)
+
+    def first_bad(
+        self, order: Sequence[str], judge: Judge, told: Callable[[str], None]
+    ) -> FirstBad:
+        """Return the first bad commit, of a merged branch if that is what brought it.
+
+        ``told`` hears of merges. Raises NothingToFindError and TimelineError.
+        """
+        found = Bisection(order, judge).first_bad()
+        for branch in self.merged(found.version):
+            many = "a commit" if len(branch) == 1 else f"{len(branch)} commits"
+            told(f"{found.version} merges {many}")
+            try:
+                return self.first_bad([order[0], *branch], judge, told)
+            except NothingToFindError as error:
+                told(f"{found.version} itself, then: {error}")
+        return found
 
 
 @contextmanager

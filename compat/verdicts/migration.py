@@ -248,6 +248,19 @@ class PointVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentedChange:
+    """A change of a package that a divergence may come from, and where it is told."""
+
+    package: str
+    since: str
+    says: str
+    link: str
+
+    def __str__(self) -> str:
+        return f"{self.says} ({self.package} {self.since}, {self.link})"
+
+
+@dataclass(frozen=True, slots=True)
 class PointsVerdict:
     """The points in which two engines differ whatever a subject does."""
 
@@ -311,7 +324,8 @@ class Migration:
     OLD, None where no small change was to be played; where it is ``strict``, what holds
     weakly is not enough. ``hand_over`` is about runs that OLD kept, None where none was
     to be handed over. ``recorded`` says what of OLD is known where it is a recording,
-    None where it ran.
+    None where it ran. ``documented`` are changes of packages between the sides'
+    versions that the divergence may come from.
     """
 
     required: str
@@ -353,6 +367,7 @@ class Migration:
     )
     recorded: RecordedBasis | None = None
     hand_over: HandOverVerdict | None = None
+    documented: Sequence[DocumentedChange] = ()
 
     @property
     def nothing_ran(self) -> bool:
@@ -434,7 +449,10 @@ class Migration:
 
 @dataclass(frozen=True, slots=True)
 class JudgedCase:
-    """One case of a folder: what it is expected to be, what it is, in one word each."""
+    """One case of a folder: what it is expected to be, what it is, in one word each.
+
+    ``file`` is that of its new side, from where a code host looks; "" if it has none.
+    """
 
     piece: str
     case: str
@@ -442,3 +460,4 @@ class JudgedCase:
     got: str
     met: bool
     verdict: Migration
+    file: str = ""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from compat.engines.importing import GENERIC
-from compat.process import ChildError, ChildProcess, python
+from compat.process import ChildError, ChildProcess
 from compat.report.conform_text import counted
 from compat.verdicts.conformance import (
     Breakdown,
@@ -72,8 +72,9 @@ def dialect_child(
 ) -> Generator[ChildProcess, None, None]:
     """Yield a child that has loaded a door; raises UnusableEngineError."""
     child = ChildProcess(
-        python("property_tests.dialects.worker", *GENERIC),
+        request.python.command("property_tests.dialects.worker", *GENERIC),
         cwd=Path.cwd(),  # a door of one's own is looked up from there
+        env=request.python.env,
         marked=False,
         frameworks=(),
     )

@@ -214,7 +214,8 @@ class EngineWorkers:
         for option, value in options.items():
             if value is not None:
                 command += f" --{option} {value}"
-        given = (f" --worlds {shlex.quote(str(each))}" for each in request.worlds)
+        given = [f" --worlds {shlex.quote(str(each))}" for each in request.worlds]
+        given += [f" --with {shlex.quote(each)}" for each in request.python.packages]
         return command + "".join(given)
 
     def _smallest(self, worlds: Sequence[int]) -> int:
@@ -235,7 +236,7 @@ def _pool(
     """Return what asks workers: children of this process, or a cluster's."""
     if asked.spread is None:
         prepare(str(about["engine"]))
-        return Pool(about, asked.workers, asked.timeout)
+        return Pool(about, asked.workers, asked.timeout, python=asked.python)
     return SpreadPool(about, files, asked.spread, asked.timeout)
 
 

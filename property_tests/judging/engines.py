@@ -127,7 +127,7 @@ def judging(
     GivenFileError and UnusedFileError for a file of worlds, and MissingSessionsError.
     """
     given = import_files(request.worlds)
-    expect_workers()
+    expect_workers(request.python)
     seed, first = request.seed, first_worlds(request.seed, given)
     with ExitStack() as stack:
         files = stack.enter_context(corpus_files())

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from compat.environments.workers import OURS, WorkerPython
 from compat.models.importing import ImportedFile
 from compat.report.conform_text import counted, does
 from compat.report.migration import given_lines
@@ -37,8 +38,8 @@ class ClauseRequest:
     """What a judgement by clause is asked for, whatever it is of.
 
     ``examples`` worlds are generated. ``timeout`` are seconds that one world may take,
-    and ``jobs`` so many are played at a time. ``excluded`` are the words that took
-    clauses out, and how many each.
+    and ``jobs`` so many are played at a time, by workers that run with ``python``.
+    ``excluded`` are the words that took clauses out, and how many each.
     """
 
     clauses: tuple[Clause, ...]
@@ -48,6 +49,7 @@ class ClauseRequest:
     jobs: int = 0
     strict: bool = False
     excluded: Mapping[str, int] = field(default_factory=dict[str, int])
+    python: WorkerPython = OURS
 
     @property
     def workers(self) -> int:

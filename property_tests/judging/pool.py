@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
 from compat.engines.importing import GENERIC
+from compat.environments.workers import OURS, WorkerPython
 from compat.process import (
     ChildCall,
     ChildDiedError,
@@ -21,7 +22,6 @@ from compat.process import (
     ChildHungError,
     ChildProcess,
     move,
-    python,
 )
 from compat.warm import WARM
 from refengine.errors import RefengineError
@@ -36,8 +36,8 @@ LOST: Final = 5
 """After so many lost workers an engine is given up."""
 
 
-COMMAND: Final = python("property_tests.judging.worker", *GENERIC)
-"""What starts a worker."""
+WORKER: Final = ("property_tests.judging.worker", *GENERIC)
+"""The module of a worker, and what it imports first."""
 
 
 class EngineLostError(RefengineError):
@@ -53,21 +53,24 @@ class EngineLostError(RefengineError):
         )
 
 
-def expect_workers() -> None:
+def expect_workers(python: WorkerPython = OURS) -> None:
     """Begin to import what workers need, beside whatever is done before there are any.
 
     Without an engine: that is loaded in each of the copies.
     """
-    WARM.expect(COMMAND, os.environ, ())
+    WARM.expect(python.command(*WORKER), python.env or os.environ, ())
 
 
 class Worker:
     """One child that has the engine, and the requests that it is to answer."""
 
-    def __init__(self, about: Request, cwd: Path) -> None:
+    def __init__(self, about: Request, cwd: Path, python: WorkerPython) -> None:
         self.waiting: deque[tuple[ChildCall, Request]] = deque()
         # In this folder, also where it is a copy of what was started in another one.
-        self.child = ChildProcess(COMMAND, cwd=cwd, marked=False, frameworks=())
+        command = python.command(*WORKER)
+        self.child = ChildProcess(
+            command, cwd=cwd, env=python.env, marked=False, frameworks=()
+        )
         self.child.initialize(LONG, **about)
 
     def send(self, at: int, request: Request, limit: float) -> None:
@@ -91,14 +94,17 @@ class Pool:
         workers: int,
         timeout: float,
         cwd: Path | None = None,
+        python: WorkerPython = OURS,
     ) -> None:
         """Start so many; ``timeout`` seconds are given to each request.
 
-        ``cwd`` is where modules of the user's own are looked for, by itself here.
+        ``cwd`` is where modules of the user's own are looked for, by itself here, and
+        ``python`` what workers run with.
         """
         self._about = about
         self._timeout = timeout
         self._cwd = cwd or Path.cwd()
+        self._python = python
         self._workers = [self._worker() for _ in range(workers)]
         self.lost: list[str] = []
         """Why each worker was lost."""
@@ -156,7 +162,7 @@ class Pool:
             yield at, reply
 
     def _worker(self) -> Worker:
-        return Worker(self._about, self._cwd)
+        return Worker(self._about, self._cwd, self._python)
 
     def _ready(self, number: int) -> Worker:
         """Return a worker; one that ended while it had nothing to do is replaced."""

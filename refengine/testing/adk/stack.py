@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
+from functools import cache
 from typing import Any, Final, cast
 
 from google.adk.agents import BaseAgent, LlmAgent
@@ -14,7 +15,6 @@ from google.adk.apps import App
 from google.adk.events import Event
 from google.adk.plugins import BasePlugin
 from google.adk.runners import Runner
-from google.adk.telemetry import ContentCapturingMode, TelemetryConfig
 from google.genai import types
 
 from refengine.messages import Json, Message
@@ -48,12 +48,6 @@ from refengine.testing.world import World
 CONFIRMATION: Final = "adk_request_confirmation"
 TOLD: Final = ("error_code", "error_message", "interrupted", "custom_metadata")
 """What else an event may carry that says something."""
-UNTOLD: Final = TelemetryConfig(
-    genai_semconv_stability_opt_in="stable",
-    capture_message_content=ContentCapturingMode.NO_CONTENT,
-)
-"""What spans are told of a run: no messages, since to write them down costs a tenth of
-it. The framework would ask the environment for each call."""
 TEXTUAL: Final = ("text/", "application/json")
 APP: Final = "world"
 """The name of the app where a subject gives none."""
@@ -124,7 +118,7 @@ class AdkStack:
         """Answer a message."""
         mode: Any = "sse" if request.streaming else None
         config = RunConfig(
-            streaming_mode=mode, max_llm_calls=request.calls, telemetry=UNTOLD
+            streaming_mode=mode, max_llm_calls=request.calls, **_untold()
         )
         run = self._runner.run_async(
             user_id=USER,
@@ -288,3 +282,22 @@ def _check_model(got: object, agent: LlmAgent, world: World) -> None:
     if model.world is not world:
         why = f"agent {agent.name!r} asks the model of another world"
         raise SubjectError(got, why, "build the agents inside the subject's function")
+
+
+@cache
+def _untold() -> Mapping[str, Any]:
+    """Return what has spans of a run tell no messages, where a release can be told so.
+
+    To write them down costs a tenth of a run, and the framework would ask the
+    environment for each call.
+    """
+    if "telemetry" not in RunConfig.model_fields:  # before google-adk 2
+        return {}
+    from google.adk.telemetry import (  # noqa: PLC0415  # the older ones have neither
+        ContentCapturingMode,
+        TelemetryConfig,
+    )
+
+    none = ContentCapturingMode.NO_CONTENT
+    how = {"genai_semconv_stability_opt_in": "stable"}
+    return {"telemetry": TelemetryConfig(capture_message_content=none, **how)}

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from inspect import signature
 from typing import Any, Final
 
+from pydantic_ai import messages as their_messages
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -19,7 +21,6 @@ from pydantic_ai.messages import (
     ModelResponsePart,
     PartDeltaEvent,
     PartStartEvent,
-    RetryFeedbackPart,
     SystemPromptPart,
     TextContent,
     TextPart,
@@ -35,6 +36,17 @@ from refengine.messages import Message, MessageChunk, ToolCall, ToolCallChunk
 _OURS: Final = "refengine"
 MODEL: Final = "world"
 """The name of the model: responses without one are joined when they meet."""
+_RETRIES: Final = ("RetryFeedbackPart", "RetryPromptPart")
+_RETRY: Final[Any] = next(
+    found for name in _RETRIES if (found := getattr(their_messages, name, None))
+)
+"""What has a model try again; in older releases also what answers a failed call."""
+_UNMARKED: Final[Mapping[str, Any]] = {
+    name: False
+    for name in signature(ToolReturnPart.model_response_str).parameters
+    if name == "wrap_if_error"
+}
+"""What keeps newer releases from a mark of their own in the text of a failed call."""
 
 
 def theirs(messages: Iterable[Message]) -> list[ModelMessage]:
@@ -101,8 +113,18 @@ def _ours(message: ModelMessage) -> Iterator[Message]:
             yield our_result(part)
         elif isinstance(part, UserPromptPart):
             yield from _prompts(part)
-        elif isinstance(part, RetryFeedbackPart):
-            yield Message("user", str(part.content))
+        elif isinstance(part, _RETRY):
+            yield _our_retry(part)
+
+
+def _our_retry(part: Any) -> Message:  # noqa: ANN401  # its class is a release's own
+    """Return what the model is told of an answer, or of a call, that did not fit."""
+    if _RETRY.__name__ == _RETRIES[0]:
+        return Message("user", str(part.content))
+    text, name = part.model_response(), part.tool_name
+    if name is None:
+        return Message("user", text)
+    return Message("tool", text, tool_call_id=part.tool_call_id, name=name)
 
 
 def _prompts(part: UserPromptPart) -> Iterator[Message]:
@@ -114,11 +136,13 @@ def _prompts(part: UserPromptPart) -> Iterator[Message]:
             yield Message("user", str(each))
 
 
-def our_result(part: ToolReturnPart) -> Message:
+def our_result(part: object) -> Message:
     """Return a result of a tool, as the model is told it."""
+    if not isinstance(part, ToolReturnPart):  # a release in which a retry is another
+        return _our_retry(part)
     return Message(
         "tool",
-        part.model_response_str(wrap_if_error=False),
+        part.model_response_str(**_UNMARKED),
         tool_call_id=part.tool_call_id,
         name=part.tool_name or None,
         **_own(part.metadata),

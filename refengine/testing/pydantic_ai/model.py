@@ -13,7 +13,7 @@ from collections.abc import (
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic_ai import RunContext
 from pydantic_ai.messages import (
@@ -31,8 +31,14 @@ from pydantic_ai.tools import ToolDefinition
 from refengine.messages import Message, MessageChunk, join_chunks
 from refengine.testing.pydantic_ai.messages import MODEL, beside, ours, their_answer
 
-_TAKES_ALL: Final = ModelProfile(
-    supports_inline_system_prompts=True, tool_addition_mode="by_reference"
+_FIELDS: Final = ModelProfile.__annotations__
+"""What a profile may say, which older releases have less of."""
+_SAYS: Final[Mapping[str, Any]] = {
+    "supports_inline_system_prompts": True,
+    "tool_addition_mode": "by_reference",
+}
+_TAKES_ALL: Final = cast("Any", ModelProfile)(
+    **{name: said for name, said in _SAYS.items() if name in _FIELDS}
 )
 """A world's model takes system messages anywhere, and tools as they come and go.
 
@@ -106,7 +112,8 @@ def _asked(
     parameters: ModelRequestParameters,
 ) -> ModelAsked:
     told = (*system(parameters), *ours(messages))
-    return ModelAsked(told, parameters.declared_function_tools, {**(settings or {})})
+    tools = getattr(parameters, "declared_function_tools", parameters.function_tools)
+    return ModelAsked(told, tools, {**(settings or {})})
 
 
 def system(parameters: ModelRequestParameters) -> tuple[Message, ...]:

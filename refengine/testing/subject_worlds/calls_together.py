@@ -2,10 +2,10 @@
 
 A tool of the subject's own beside one of the world's, one that returns directly beside
 an ordinary one, an unknown one beside a known one, arguments that a tool refuses beside
-some that fit, the same tool twice, and calls of which a person lets only one run. Who
-looks at the first call of an answer alone, or at the last, or takes one for all of
-them, is told by these; they are made where a side speaks of what they are about, by
-lists and not by luck.
+some that fit, the same tool twice, an answer that fits a schema beside a call, and
+calls of which a person lets only one run. Who looks at the first call of an answer
+alone, or at the last, or takes one for all of them, is told by these; they are made
+where a side speaks of what they are about, by lists and not by luck.
 """
 
 from __future__ import annotations
@@ -84,6 +84,9 @@ def calls_together(
         kinds = _numbered(words) if by_number else _named(words, spoken)
         turns = [*_pairs(kinds), *_twice(kinds)]
         yield from _worlds(words, turns)
+    if by_number:
+        for both in _answered(words):
+            yield from _worlds(words, both)
     if spoken.asks:
         yield from _worlds(words, [*_asked(words, by_number=by_number)])
 
@@ -165,6 +168,18 @@ def _twice(kinds: Sequence[CallKind]) -> Iterator[CallTurn]:
             calls = only.call(at), only.call(at, second=True)
             more = ToolCall(f"t{at}", name, kind.again)
             yield CallTurn(calls, then=(more,))
+
+
+def _answered(words: Words) -> Iterator[Sequence[CallTurn]]:
+    """Yield answers that fit a schema beside a call of an own tool, in each order.
+
+    A framework takes such an answer by a call, too: does what stands beside it run?
+    Each name that such a call may have comes by itself, as the others are unknown.
+    """
+    for at, (name, text) in enumerate(words.typical_answers):
+        last = ToolCall(f"z{at}", name, text)
+        mine = ToolCall(f"a{at}", own(at % OWN_TOOLS), json_text(dict(FIT)))
+        yield CallTurn((last, mine)), CallTurn((mine, last))
 
 
 def _asked(words: Words, *, by_number: bool) -> Iterator[CallTurn]:

@@ -19,6 +19,7 @@ from refengine.testing.subject_worlds.kit import Data, answer, fit, json_text
 from refengine.testing.subject_worlds.schema_edges import (
     Schema,
     edges,
+    typical,
 )
 from refengine.testing.subject_worlds.words import Words
 
@@ -55,6 +56,12 @@ def edge_answers(schemas: DeclaredSchemas) -> Iterator[Named]:
         made = [*dict.fromkeys(_edges((), some))][:ANSWERS]
         for tool in ((name,), *((each,) for each in FINAL), ()):
             yield from ((tool, given) for _, given in made)
+
+
+def typical_answers(schemas: DeclaredSchemas) -> Iterator[tuple[str, str]]:
+    """Yield a structured answer that fits for each name of a tool that may give one."""
+    for name, (schema, *_) in schemas.answers.items():
+        yield from ((tool, json_text(typical(schema))) for tool in (name, *FINAL))
 
 
 def _edges(names: tuple[str, ...], schemas: Iterable[Schema]) -> list[Named]:

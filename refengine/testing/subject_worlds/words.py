@@ -55,6 +55,8 @@ class Words:
     """Calls at the edges of schemas: names of tools, and arguments as JSON."""
     edge_answers: tuple[tuple[tuple[str, ...], str], ...] = ()
     """Structured answers there: the name of a tool, none for plain text, and JSON."""
+    typical_answers: tuple[tuple[str, str], ...] = ()
+    """One that fits for each name of such a tool: the name, and JSON."""
     own_tools: tuple[str, ...] = ()
     """Names of tools that the subject makes, and by which it answers."""
     options: tuple[tuple[str, tuple[Json, ...]], ...] = ()
