@@ -479,3 +479,10 @@ def test_run_in_a_file_is_lost_by_another_name_of_its_node_or_of_the_file(
 
     assert node.divergence.code == "HAND_OVER_LOST"
     assert (name.sufficient, name.hand_over.diverging) == (False, 4)
+
+
+def test_report_says_how_runs_are_left_out_where_none_will_be_kept(file) -> None:
+    told = "\n".join(map(str, lines(judged(file, "old", "renamed"), again="check a b")))
+
+    assert "check a b --no-hand-over" in told
+    assert "--reproducer" not in told

@@ -142,7 +142,7 @@ app.add_command(bisect)
 )
 @flag(
     "--hand-over/--no-hand-over",
-    about="have NEW resume runs that OLD kept, where both sides keep them",
+    about="have NEW resume runs that OLD kept, if both keep any; off with --all",
     default=True,
 )
 @flag("--strict", about="what holds weakly does not pass: exit code 4")
@@ -255,7 +255,7 @@ def check(  # noqa: PLR0913  # the options of the command
         sharpness_plays=plays,
         min_sharpness=min_sharpness,
         strict=strict,
-        hand_over=hand_over and not wire,
+        hand_over=handed or (hand_over and every is None and not wire),
     )
     if programs:
         with refusing(CHECK, *mistakes()):

@@ -73,8 +73,7 @@ def lines(
     yield from evidence(verdict, width)
     shown = None if verdict.world is None else verdict.divergence
     if shown is not None and again and not verdict.sufficient:
-        handed = verdict.world is not None and verdict.world.hand_over
-        yield from _next(shown, "" if handed else again)
+        yield from _next(shown, verdict, again)
     for allowed in verdict.allowed:
         word = "used" if allowed.used else "UNUSED: its world does not need it"
         yield _indented(
@@ -99,14 +98,26 @@ def evidence(verdict: Migration, width: int = NARROW) -> Iterator[Text]:
         yield from _divergence(verdict.divergence, verdict, width)
 
 
-def _next(found: DescribedDivergence, again: str) -> Iterator[Text]:
+SCRIPT: Final = (
+    "--reproducer repro",
+    "writes a script that shows it without the harness",
+)
+NONE_KEPT: Final = (
+    "--no-hand-over",
+    "leaves such runs out, if none is kept on the day of the change",
+)
+
+
+def _next(found: DescribedDivergence, verdict: Migration, again: str) -> Iterator[Text]:
     """Yield what to do about it: look closer, or say that it is meant."""
     place = found.difference.anywhere
     yield Text()
     yield Text("Next:")
-    if again:
-        yield _indented(f"{again} --reproducer repro")
-        yield _indented("  writes a script that shows it without the harness", "dim")
+    option, what = SCRIPT
+    if verdict.world is not None and verdict.world.hand_over is not None:
+        option, what = NONE_KEPT
+    yield _indented(f"{again} {option}")
+    yield _indented(f"  {what}", "dim")
     yield _indented("If it is meant, allow it in migration.toml, with its world:")
     yield _indented(f'  channel = "{found.difference.channel}", path = {_toml(place)}')
 
