@@ -400,10 +400,10 @@ create table if not exists writes(id, task, at, channel, kind, value);
 class FileSaver(BaseCheckpointSaver):
     """Keeps the steps of threads in a file of SQLite, as SqliteSaver does."""
 
-    def __init__(self, file):
+    def __init__(self, file, mode="wal"):
         super().__init__()
         self.conn = sqlite3.connect(file, check_same_thread=False)
-        self.conn.execute("pragma journal_mode=wal")
+        self.conn.execute(f"pragma journal_mode={mode}")
         self.conn.executescript(TABLES)
         self.me = self  # objects that hold each other stay until they are collected
 
@@ -452,6 +452,10 @@ def renamed(world):
     return desk(world, ask="confirm", saver=FileSaver("runs.db"))
 
 
+def at_once(world):
+    return desk(world, saver=FileSaver("runs.db", "delete"))
+
+
 def elsewhere(world):
     return desk(world, saver=FileSaver("others.db"))
 '''
@@ -464,8 +468,9 @@ def files(file) -> Path:
     return made
 
 
-def test_file_of_sqlite_goes_along_and_is_no_effect_of_the_side(files) -> None:
-    verdict = judged(files, "old", "old")
+@pytest.mark.parametrize("side", ["old", "at_once"])
+def test_file_of_sqlite_goes_along_and_is_no_effect_of_a_side(files, side) -> None:
+    verdict = judged(files, side, side)
 
     assert (verdict.holds, verdict.fault) == ("identical", None)
     assert sum(verdict.hand_over.played.values()) == 4
@@ -479,3 +484,10 @@ def test_run_in_a_file_is_lost_by_another_name_of_its_node_or_of_the_file(
 
     assert node.divergence.code == "HAND_OVER_LOST"
     assert (name.sufficient, name.hand_over.diverging) == (False, 4)
+
+
+def test_report_says_how_runs_are_left_out_where_none_will_be_kept(file) -> None:
+    told = "\n".join(map(str, lines(judged(file, "old", "renamed"), again="check a b")))
+
+    assert "check a b --no-hand-over" in told
+    assert "--reproducer" not in told

@@ -146,7 +146,7 @@ app.add_command(list_known)
 )
 @flag(
     "--hand-over/--no-hand-over",
-    about="have NEW resume runs that OLD kept, where both sides keep them",
+    about="have NEW resume runs that OLD kept, if both keep any; off with --all",
     default=True,
 )
 @flag("--strict", about="what holds weakly does not pass: exit code 4")
@@ -260,7 +260,7 @@ def check(  # noqa: PLR0913  # the options of the command
         sharpness_plays=plays,
         min_sharpness=min_sharpness,
         strict=strict,
-        hand_over=hand_over and not wire,
+        hand_over=handed or (hand_over and every is None and not wire),
     )
     if programs:
         with refusing(CHECK, *mistakes()):
@@ -363,6 +363,7 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     from compat.migration.refs import PYTHON, parse_ref
     from compat.migration.reproducer import check_folder
     from compat.migration.surroundings import surrounded
+    from compat.report.next_step import NextStep
 
     old, new = parse_ref(sides[0], revisions=True), parse_ref(sides[1])
     terms = terms_of(settings, new, require)
@@ -382,9 +383,12 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     ):
         found = checking.check(old, new, terms, shown)
     # The verdict first: what becomes of files is no part of it.
-    handed = found.verdict.world is not None and found.verdict.world.hand_over
-    plays_alone = old.language == PYTHON and not (how.wire or any(asked) or handed)
-    again = files.next_step(reproducer, alone=plays_alone)
+    world = found.verdict.world
+    again = files.next_step(
+        alone=old.language == PYTHON and not (how.wire or any(asked)),
+        handed=world is not None and world.hand_over is not None,
+    )
+    again = NextStep() if reproducer is not None else again
     out = _show(found.verdict, how, _wire_lines(how), again=again, verbose=verbose)
     if reproducer is not None:
         out.print(f"\n{_reproduced(found, reproducer, how.profile)}")

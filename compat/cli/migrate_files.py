@@ -40,14 +40,18 @@ class ReportFiles:
         with refusing(command, SamePathError):
             check_paths(asdict(self))
 
-    def next_step(self, reproducer: Path | None = None, *, alone: bool) -> NextStep:
+    def next_step(self, *, alone: bool, handed: bool = False) -> NextStep:
         """Return how to keep what shows a divergence, unless that is asked for.
 
-        ``alone`` tells that a script could show it without the harness.
+        ``alone`` tells that a script could show it without the harness, and ``handed``
+        that it is of a run which OLD kept.
         """
         from compat.report.next_step import NextStep
 
-        if self.world is not None or reproducer is not None:
+        if handed:
+            does = "leaves such runs out, if none is kept on the day of the change"
+            return NextStep(f"{line_again()} --no-hand-over", does)
+        if self.world is not None:
             return NextStep()
         if alone:
             does = "writes a script that shows it without the harness"

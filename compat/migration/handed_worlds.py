@@ -23,6 +23,7 @@ from compat.verdicts.migration import HandOverVerdict
 from refengine.testing.json_values import is_mapping
 from refengine.testing.ops import ToolSpec
 from refengine.testing.scenario import HandOverPoint, Scenario
+from refengine.testing.subjects import asks_itself
 
 FAMILY: Final = "hand-over"
 MOST: Final[Mapping[HandOverPoint, int]] = MappingProxyType(
@@ -62,6 +63,7 @@ def _at_point(
         for pair in zip(corpus.worlds, played, strict=False)
         if pair[0].unusual is None and pair[1].refused is None
         if pair[0].scenario.agent is not None and not pair[0].scenario.keeps
+        if not asks_itself(pair[0].scenario)
     )
     for entry, each in sorted(usual, key=_telling):
         for shape in _SHAPES[point](entry.scenario, each.jsonl):

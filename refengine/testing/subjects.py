@@ -220,7 +220,14 @@ async def _play(
     # A run that is resumed goes on with new objects, as in another process.
     session = Session(scenario, engine, dress, watch.names, rebuild=True)
     trace = await session.play()
-    return Played(trace, dict(watch.hooks), keeps=OWN_STORE if kept else None)
+    keeps = OWN_STORE if kept and not asks_itself(scenario) else None
+    return Played(trace, dict(watch.hooks), keeps=keeps)
+
+
+def asks_itself(scenario: Scenario) -> bool:
+    """Tell whether a world's own tools or extensions ask, whatever a subject does."""
+    written = scenario.model_dump_json(exclude_defaults=True)
+    return '"interrupt"' in written or '"ask"' in written
 
 
 def _worn(
