@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from compat.cli.main import main
 from compat.migration.check import check_all
 from compat.migration.corpus import Corpus, MigrationWorld
 from compat.migration.judge import Terms
@@ -198,6 +199,9 @@ def file(tmp_path_factory) -> Path:
     made = tmp_path_factory.mktemp("desk") / "desk.py"
     made.write_text(DESK)
     return made
+
+
+FEW = ("--examples", "1", "--sharpness-plays", "0", "--search-plays", "0")
 
 
 def judged(file: Path, old: str, new: str, require: str = "same-effects") -> Any:
@@ -486,8 +490,20 @@ def test_run_in_a_file_is_lost_by_another_name_of_its_node_or_of_the_file(
     assert (name.sufficient, name.hand_over.diverging) == (False, 4)
 
 
-def test_report_says_how_runs_are_left_out_where_none_will_be_kept(file) -> None:
-    told = "\n".join(map(str, lines(judged(file, "old", "renamed"), again="check a b")))
+@pytest.mark.parametrize(
+    ("options", "loses"),
+    [((), False), (("--hand-over",), True)],
+    ids=["a rewrite", "runs wait on the day of a rewrite"],
+)
+def test_a_rewrite_is_asked_for_kept_runs_only_on_request(
+    file, options, loses, monkeypatch, capfd
+) -> None:
+    monkeypatch.chdir(file.parent)
+    sides = (f"{file.name}:old", f"{file.name}:renamed")
+    with pytest.raises(SystemExit) as raised:
+        main(["migrate", "check", *sides, *FEW, *options])
+    told = capfd.readouterr().out
 
-    assert "check a b --no-hand-over" in told
+    assert (raised.value.code, "HAND_OVER_LOST" in told) == (int(loses), loses)
+    assert (f"{' '.join(options)} --no-hand-over" in told) == loses
     assert "--reproducer" not in told

@@ -146,7 +146,7 @@ app.add_command(list_known)
 )
 @flag(
     "--hand-over/--no-hand-over",
-    about="have NEW resume runs that OLD kept, if both keep any; off with --all",
+    about="have NEW resume runs that OLD kept; done if both are one piece of code",
     default=True,
 )
 @flag("--strict", about="what holds weakly does not pass: exit code 4")
@@ -260,7 +260,7 @@ def check(  # noqa: PLR0913  # the options of the command
         sharpness_plays=plays,
         min_sharpness=min_sharpness,
         strict=strict,
-        hand_over=handed or (hand_over and every is None and not wire),
+        hand_over=handed or (hand_over and not wire and _is_one_code(sides)),
     )
     if programs:
         with refusing(CHECK, *mistakes()):
@@ -278,6 +278,15 @@ def check(  # noqa: PLR0913  # the options of the command
             return _folder(every, how, files, on, reports=reports, verbose=verbose)
         pair = sides, engines, said, how, require, settings, files, reproducer
         return _pair(*pair, verbose=verbose)
+
+
+def _is_one_code(sides: list[str]) -> bool:
+    """Tell whether the sides are one piece of code, one of them perhaps earlier.
+
+    A rewrite has other nodes and handlers, so it would be accused of what no rewrite
+    can keep. Whoever switches with runs still waiting says so.
+    """
+    return len(sides) == 2 and f":{sides[0]}".endswith(f":{sides[1]}")
 
 
 def _around(around: SideOptions, settings: Path | None) -> AskedSides:
