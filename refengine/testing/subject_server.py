@@ -13,6 +13,9 @@ Calls and replies are those of ``refengine.testing.child``:
 A call of ``load`` may have ``change``, the file and number of a small change that is
 made, and ``steps``: then replies to ``play`` have the ``lines`` that were reached and
 how many ``steps`` that took, of which there are that many at most, if it is not null.
+It may come again with another ``change``, or null for none, unless a setup ran or files
+were written: what is the subject's own is imported anew, and all else stays.
+
 With ``nodes`` runs of graphs say through which they went. With ``order``, a list of
 moves, extensions stand in another order, and replies have the ``lists`` once they are
 new. With ``compares`` replies have the ``sites`` of comparisons that are new, and what
@@ -59,6 +62,7 @@ from refengine.testing.loading import (
     Reference,
     came_through,
     error_line,
+    forget_own,
     load,
     own_files,
     ready_to_load,
@@ -116,6 +120,8 @@ class SubjectServer:
         self._arms = 0
         self._sites = 0
         self._modules: set[str] = set()
+        self._before: frozenset[str] = frozenset()
+        self._taken = False
         self._files: list[str] = []
         self._isolation: Isolation | None = None
         self._whole: Wholeness | None = None
@@ -196,7 +202,7 @@ class SubjectServer:
         if "steps" in request:
             self._branches.lines = Lines(request["steps"])
         if "change" in request:
-            self._branches.change = tuple(request["change"])
+            self._branches.change = _change(request)
             limit_memory(FURTHER)
         self._tells_nodes = bool(request.get("nodes"))
         moves = moves_of(request)
@@ -205,6 +211,7 @@ class SubjectServer:
             self._ordering.watch()
         ref = Reference(**request["ref"])
         self._modules = set(sys.modules)  # none of which is the subject's own
+        self._before = frozenset(self._modules)
         self._brought = frozenset(BROUGHT.intersection(sys.modules))
         if "isolation" in request:
             self._isolation = Isolation.begin(request["isolation"], ref.folder)
@@ -212,7 +219,10 @@ class SubjectServer:
         return self._own
 
     def _load(self, request: Params) -> Reply:
+        if self._own is not None and self._taken:
+            self._forget(self._own, request)
         own = self._begin(request)
+        self._taken = True
         self._loaded = load(Reference(**request["ref"]), self._branches, own)
         if self._isolation is not None:
             self._isolation.ready(self._loaded.own)
@@ -221,6 +231,16 @@ class SubjectServer:
         gc.freeze()
         intents = [text for text, _ in _predicates(self._loaded)]
         return {"intents": intents, "folder": self._loaded.own.roots[0], **self._seen()}
+
+    def _forget(self, own: Own, request: Params) -> None:
+        """Make ready to load the subject once more, with another small change."""
+        if self._isolation is not None and self._isolation.folder.was_written:
+            raise Fault("spoiled", "its sessions write files")
+        self._loaded = self._whole = None
+        forget_own(own, self._before)
+        self._branches.forget()
+        self._arms = 0
+        self._branches.change = _change(request)
 
     def _intends(self, request: Params) -> Reply:
         return {"broken": _broken(Trace.from_jsonl(request["trace"]), self._subject)}
@@ -388,6 +408,11 @@ class _Unbuilt:
             "refused": f"subject(world) raised {self.text}",
             "unbuilt": self.text,
         }
+
+
+def _change(request: Params) -> tuple[str, int] | None:
+    change = request.get("change")
+    return None if change is None else (str(change[0]), int(change[1]))
 
 
 def _predicates(loaded: LoadedSubject) -> list[tuple[str, Predicate]]:
