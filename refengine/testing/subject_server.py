@@ -51,6 +51,7 @@ from refengine.testing.child import (
     ended_with_parent,
     show_where,
 )
+from refengine.testing.clock import Loops
 from refengine.testing.compare_probes import Comparisons
 from refengine.testing.isolation.damage import Wholeness
 from refengine.testing.isolation.isolated import Isolation
@@ -106,6 +107,8 @@ BROUGHT: Final = frozenset(("langchain", "langchain_openai"))
 IMPORTED: Final = re.compile(r"^\s*(?:from|import)\s+(\w+)", re.MULTILINE)
 
 
+SELDOM: Final = 50_000
+"""So many objects more than before are there when rubbish is looked for."""
 FURTHER: Final = 1 << 30
 """Bytes that code with a small change may take beside what is loaded."""
 
@@ -115,6 +118,7 @@ class SubjectServer:
 
     def __init__(self) -> None:
         self._branches = Branches()
+        self._loops = Loops()
         self._loaded: LoadedSubject | None = None
         self._profile: Profile = SEED_001
         self._arms = 0
@@ -267,7 +271,9 @@ class SubjectServer:
         def play() -> Played:
             ways, wire = request.get("ways", WAYS), request.get("wire")
             with self._session(wire):
-                return play_alone(scenario, subject, self._profile, ways, wire)
+                return play_alone(
+                    scenario, subject, self._profile, ways, wire, self._loops
+                )
 
         played = self._played(play, raised)
         if isinstance(played, _Unbuilt):
@@ -360,9 +366,9 @@ class SubjectServer:
 
     def _imported(self) -> Reply:
         """Return what modules that were imported since say of files and frameworks."""
-        new = sys.modules.keys() - self._modules
-        if self._loaded is None or not new:
+        if self._loaded is None or self._modules.issuperset(sys.modules):
             return {}
+        new = sys.modules.keys() - self._modules
         self._modules |= new
         return {**self._new_files(self._loaded, new), **self._frameworks()}
 
@@ -447,6 +453,8 @@ def _fault(kind: str, text: str) -> CallError:
 
 def main() -> None:
     """Serve until the parent has no more calls."""
+    # Nearly all that a session makes is freed by itself, and is looked through in vain.
+    gc.set_threshold(SELDOM)
     connection = Connection(SubjectServer().functions)
     for stream in (sys.stdout, sys.stderr):
         # A debugging print of a lone surrogate is no fault of the middleware.
