@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from typing import Any, Final, Protocol, TypeAlias, cast
 
 from refengine.awaiting import is_async
@@ -333,10 +334,16 @@ def _refuse_misspelt(name: str, handler: object, spelt: set[type]) -> None:
         methods.update(dir(kind))
     near = {each for each in methods if len(each) in _LENGTHS and each[0] != "_"}
     for method in sorted(near.difference(_SPELLINGS)):
-        close = next((hook for hook in _SPELLINGS if _within_two(method, hook)), None)
+        close = _hook_like(method)
         # Only then is it looked at: a property runs code of its own.
         if close is not None and callable(getattr(handler, method, None)):
             raise MisspeltHookError(name, method, close)
+
+
+@lru_cache(maxsize=1024)
+def _hook_like(method: str) -> str | None:
+    """Return a hook that is spelt nearly so; agents are mostly built of known names."""
+    return next((hook for hook in _SPELLINGS if _within_two(method, hook)), None)
 
 
 def _within_two(a: str, b: str) -> bool:

@@ -38,7 +38,33 @@ class Hanging(FakeSide):
     """Does not end, as anything may on a machine that has no time for it."""
 
     def play_all(self, worlds: Sequence[Scenario], first: int = 0):
+        self.alive = False
         raise SideFault("timeout", "new", "n.py", "did not end")
+
+
+class Counted:
+    """Another side, which puts down the changes that are loaded in it."""
+
+    def __init__(
+        self, kind: type[FakeSide], loading: Mapping[str, Any], opened: set[int]
+    ) -> None:
+        self._side = kind(loading["change"][1], NOTICE)
+        self._opened = opened
+        opened.add(loading["change"][1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._side, name)
+
+    def load_anew(self, loading: Mapping[str, Any]) -> None:
+        if loading["change"] is not None:
+            self._opened.add(loading["change"][1])
+        self._side.load_anew(loading)
 
 
 class OpenedSides(FakeSides):
@@ -55,9 +81,7 @@ class OpenedSides(FakeSides):
         return [replace(each, lines=lines) for each in super().usual(worlds)]
 
     def apart(self, loading: Mapping[str, Any]) -> FakeSide:
-        number = loading["change"][1]
-        self.opened.add(number)
-        return self._side(number, NOTICE)
+        return Counted(self._side, loading, self.opened)
 
 
 def measured(

@@ -184,9 +184,13 @@ def test_sharpness_is_refused_where_new_reaches_outside() -> None:
 class FakeSide:
     """Plays nothing: what came of a world is whether its change is noticed there."""
 
-    def __init__(self, change: int | None, notice: Mapping[int, int]) -> None:
+    def __init__(
+        self, change: int | None, notice: Mapping[int, int], faulty: str = "ended"
+    ) -> None:
         self._change = change
         self._notice = notice
+        self._faulty = faulty
+        self.alive = True
 
     def __enter__(self):
         return self
@@ -194,10 +198,19 @@ class FakeSide:
     def __exit__(self, *_: object) -> None:
         pass
 
+    def load_anew(self, loading: Mapping[str, Any]) -> None:
+        change = loading["change"]
+        self._change = None if change is None else change[1]
+
+    def play(self, scenario: Scenario, at: int) -> SidePlayed:
+        (played,) = self.play_all([scenario])
+        return played
+
     def play_all(self, worlds: Sequence[Scenario], first: int = 0):
         for each in worlds:
             if self._notice.get(self._change) == -1:
-                raise SideFault("ended", "new", "n.py", "ended")
+                self.alive = self._faulty != "ended"
+                raise SideFault(self._faulty, "new", "n.py", "ended")
             number = len(each.model_script)
             differs = self._notice.get(self._change) == number
             end = {"status": "done" if differs else "end", "answer": "", "messages": []}
@@ -243,7 +256,7 @@ def test_plays_are_counted_and_what_they_do_not_suffice_for_is_told() -> None:
 
     assert (found.tried, found.noticed, found.untried) == (5, 3, 0)
     assert found.plays == 100
-    assert {each.played for each in found.unnoticed} == {8, 26}
+    assert {each.played for each in found.unnoticed} == {11, 26}
 
 
 def test_same_plays_give_the_same_answer() -> None:

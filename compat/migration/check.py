@@ -22,7 +22,6 @@ from compat.migration.pairs import PlayError
 from compat.migration.places import with_places
 from compat.migration.points_played import point_worlds
 from compat.migration.refs import PYTHON, RefError, SubjectRef
-from compat.migration.remote.runner import check_remote
 from compat.migration.reproducer import SideFiles
 from compat.migration.subject_process import prepare
 from compat.migration.subject_runner import (
@@ -207,6 +206,9 @@ def check_all(
     With what they ``said``, a search goes on where one holds.
     """
     if old.language != PYTHON:
+        # Drivers take a third of what is imported here, and few checks have any.
+        from compat.migration.remote.runner import check_remote  # noqa: PLC0415  # for few
+
         remote = check_remote(old, news, corpus, how, explain=explain)
         return {name: Checked(*each) for name, each in remote.items()}
     with judging(old, corpus, how, said, explain=explain) as judged:

@@ -2,7 +2,7 @@
 
     changes of its code → the worlds that reach each → played until a first difference
 
-Each change is played in a child of its own, as isolated as the side itself. What it
+Changes are played in children (``changed_plays``), as isolated as the side. What one
 does is compared with what the side did unchanged, in the channels that are required to
 be equal: NEW with NEW, and OLD with OLD, since small changes of one say nothing of what
 the other's engine does for it. A child that ends, hangs, or takes too many steps or too
@@ -21,6 +21,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from compat.migration.changed_plays import (
+    ApartSides,
+    AskedChange,
+    ChangedOutcome,
+    ChangedPlays,
+)
 from compat.migration.differences import Mask, TraceChannels, broken
 from compat.migration.own_code import (
     Owns,
@@ -34,7 +40,6 @@ from compat.migration.pairs import Progress, by_channel, silent
 from compat.migration.remembered import ChangeMemory, ChangeOutcome, decisive
 from compat.migration.replies import SideFault, SidePlayed
 from compat.migration.reproducer import SideFiles
-from compat.migration.subject_process import SubjectProcess
 from compat.verdicts.migration import Side
 from compat.verdicts.sharpness import EquivalentMark, Sharpness, Unnoticed
 from refengine.testing.scenario import Scenario
@@ -145,20 +150,20 @@ def _near(
 # How they are played
 
 AT_ONCE: Final = 2
-"""So many changes are played at a time."""
+"""So many processes play changes at a time."""
+TOGETHER: Final = 24
+"""So many changes share a process, one after the other."""
 ROUNDS: Final = (8, 56, 1 << 30)
 """So many worlds a change is played in, in each round: most are noticed at once."""
 A_CHANGE: Final = 5
 """A change takes as long as so many plays before it is played: no more are tried."""
 STEPS: Final = 10_000
-BUSY: Final = frozenset(("timeout", "killed"))
-"""Faults of a child that a machine with more to spare might not have."""
 TIMES: Final = 20
 """A changed session may take so many steps, and so many times the usual ones."""
 
 
-class ChangedSides(Protocol):
-    """Starts children of a side that are loaded with more than its reference."""
+class ChangedSides(ApartSides, Protocol):
+    """A side, of which there are children that have a small change."""
 
     @property
     def label(self) -> Side:
@@ -172,10 +177,6 @@ class ChangedSides(Protocol):
 
     def usual(self, worlds: Sequence[Scenario]) -> Sequence[SidePlayed]:
         """Return what it does in these worlds; raises SideFault."""
-        ...
-
-    def apart(self, loading: Mapping[str, object]) -> SubjectProcess:
-        """Start one; raises SideFault."""
         ...
 
 
@@ -230,6 +231,7 @@ class SharpnessMeter:
         self._usual: list[SidePlayed] = []
         self._channels: dict[int, TraceChannels] = {}
         self._limit = 0
+        self._apart = ChangedPlays(sides, self._world, self._differs)
         self._changes: list[PlayedChange] = []
         self._plays = 0
         self._found = 0
@@ -296,7 +298,7 @@ class SharpnessMeter:
             for each, did in zip(worlds, usual, strict=True)
         )
         most = max((each.steps or 0 for each in self._usual), default=0)
-        self._limit = STEPS + TIMES * most
+        self._limit = self._apart.steps = STEPS + TIMES * most
 
     def _order(self, found: FoundChange) -> list[int]:
         """Return the worlds that reach a change, the cheap and the different first."""
@@ -331,32 +333,55 @@ class SharpnessMeter:
                     given += share
             if not batch:
                 break
+            parts = max(AT_ONCE, -(-len(batch) // TOGETHER))
+            some = [batch[at::parts] for at in range(min(parts, len(batch)))]
             with ThreadPoolExecutor(AT_ONCE) as pool:
-                used += sum(pool.map(self._play, *zip(*batch, strict=True)))
+                used += sum(pool.map(self._play, some))
             done = {id(each) for each, _ in batch}
             waiting = [each for each in waiting if id(each) not in done]
         return used
 
-    def _play(self, change: PlayedChange, most: int) -> int:
-        """Play a change until it is noticed, in so many worlds; return how many.
+    def _play(self, some: Sequence[tuple[PlayedChange, int]]) -> int:
+        """Play changes until they are noticed, each in so many worlds; return how many.
 
-        What is known to come of it needs no play, and counts as if it had been played.
+        What is known to come of one needs no play, and counts as if it had been played.
         """
-        begun = change.played
+        begun = [each.played for each, _ in some]
+        asked = [each for each in some if not self._recall(*each)]
+        changes = [
+            AskedChange(
+                (each.found.file, each.found.change.number),
+                each.order[each.played : each.played + most],
+            )
+            for each, most in asked
+        ]
+        outcomes = self._apart.outcomes(changes)
+        for (each, _), outcome in zip(asked, outcomes, strict=True):
+            self._settle(each, outcome)
+        for first in begun:
+            self._tell(first)
+        both = zip(some, begun, strict=True)
+        return sum(max(each.played - first, 1) for (each, _), first in both)
+
+    def _recall(self, change: PlayedChange, most: int) -> bool:
+        """Tell whether it is known what comes of a change, and put that down."""
         key = self._key(change)
         known = self._memory.outcome(key)
-        known = known and known.within(min(begun + most, len(change.order)))
-        if known is not None and self._memory.file is not None:
-            change.noticed, change.played = known.noticed, known.played
-            self._memory.learn(key, self._memory.outcome(key) or known)
-            self._tell(begun)
-            return max(change.played - begun, 1)
+        last = min(change.played + most, len(change.order))
+        known = known and known.within(last)
+        if known is None or self._memory.file is None:
+            return False
+        change.noticed, change.played = known.noticed, known.played
+        self._memory.learn(key, self._memory.outcome(key) or known)
+        return True
+
+    def _settle(self, change: PlayedChange, outcome: ChangedOutcome) -> None:
         change.anew = True
-        if self._played_anew(change, change.order[begun : begun + most]):
-            outcome = ChangeOutcome(change.noticed, change.played)
-            self._memory.learn(key, outcome)
-        self._tell(begun)
-        return max(change.played - begun, 1)
+        change.played += outcome.played
+        change.noticed = outcome.noticed
+        if outcome.sure:
+            known = ChangeOutcome(change.noticed, change.played)
+            self._memory.learn(self._key(change), known)
 
     def _tell(self, begun: int) -> None:
         self._done += begun == 0
@@ -381,28 +406,8 @@ class SharpnessMeter:
             self._decisive[place] = decisive(trees, *place, names)
         return self._decisive[place]
 
-    def _played_anew(self, change: PlayedChange, order: Sequence[int]) -> bool:
-        """Play a change in these worlds; tell whether it would do the same again.
-
-        What takes too long does so on a busy machine.
-        """
-        found = change.found
-        loading = {"change": [found.file, found.change.number], "steps": self._limit}
-        try:
-            with self._sides.apart(loading) as side:
-                for some in _growing(order):
-                    change.played += len(some)
-                    worlds = [self._worlds[at] for at in some]
-                    if any(
-                        self._differs(at, played)
-                        for at, played in zip(some, side.play_all(worlds), strict=True)
-                    ):
-                        change.noticed = True
-                        break
-        except SideFault as fault:
-            change.noticed = True
-            return fault.kind not in BUSY
-        return True
+    def _world(self, at: int) -> Scenario:
+        return self._worlds[at]
 
     def _differs(self, at: int, played: SidePlayed) -> bool:
         usual = self._channels.setdefault(at, TraceChannels(self._usual[at].jsonl))
@@ -434,14 +439,6 @@ class SharpnessMeter:
                 if mark.file in files and pin not in needed
             ),
         )
-
-
-def _growing(order: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Yield pieces of a list, each twice as long as the one before."""
-    begin, size = 0, 1
-    while begin < len(order):
-        yield order[begin : begin + size]
-        begin, size = begin + size, size * 2
 
 
 def _unnoticed(

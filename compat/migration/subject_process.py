@@ -161,6 +161,9 @@ class SubjectProcess:
             **_ordering(ref),
             **loading,
         }
+        self._import_timeout = import_timeout
+        self._request = request
+        self._changed = "change" in loading
         self.child.initialize(import_timeout)
         self._setting: ChildCall | None = None
         if ref.setup is not None:
@@ -178,8 +181,8 @@ class SubjectProcess:
     def close(self) -> None:
         """End the child and all that it started, and remove what was made for it."""
         self._over = self._over or self._fault("closed", "it is closed")
-        if self.child.busy:
-            self.child.kill()
+        if self.child.busy or self._changed:
+            self.child.kill()  # what a small change left behind cleans up nothing
         self._ending()
         for call in tuple(self._addresses):
             self._played_at(call)
@@ -196,6 +199,21 @@ class SubjectProcess:
             raise
         if self._known is None:
             self._known = SideLoaded.read(reply, self._loading.printed)
+
+    def load_anew(self, loading: Mapping[str, object]) -> None:
+        """Load the subject once more, with another change; raises SideFault.
+
+        What is its own is imported anew, and nothing else. Where a setup ran, or files
+        were written, it is not as at its beginning: then that is a fault, ``spoiled``.
+        """
+        if self._setting is not None:
+            raise self._fault("spoiled", "its setup would not run once more")
+        request = {**self._request, **loading}
+        self._known = None
+        self._loading = self._start_for("load", request, self._import_timeout)
+        _wait([(self, self._loading)])
+        reply = self.result(self._loading)
+        self._known = SideLoaded.read(reply, self._loading.printed)
 
     def waited(self) -> Self:
         """Return it once the subject is loaded; raises SideFault, being closed then."""
@@ -251,9 +269,18 @@ class SubjectProcess:
     def _start(
         self, method: str, request: Mapping[str, object], world: int | None
     ) -> ChildCall:
+        return self._start_for(method, request, self._timeout, world)
+
+    def _start_for(
+        self,
+        method: str,
+        request: Mapping[str, object],
+        limit: float,
+        world: int | None = None,
+    ) -> ChildCall:
         if self._over is not None or self.child.over is not None:
             raise self._ended()
-        return self.child.start(method, request, self._timeout, world)
+        return self.child.start(method, request, limit, world)
 
     def _played_at(self, request: int) -> None:
         """Let the server forget the world of a request, if it was played there."""

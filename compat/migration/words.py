@@ -23,7 +23,6 @@ from types import MappingProxyType
 from typing import Final, TypeVar
 
 from compat.migration.refs import PYTHON, SubjectRef, located
-from compat.migration.remote.languages import remote_sources
 from compat.migration.subject_runner import (
     CheckOptions,
 )
@@ -278,6 +277,8 @@ def sources_of(ref: SubjectRef) -> Mapping[str, str]:
     """Return a subject's own sources by name; none if there is no file to read."""
     with located(ref) as location:
         if ref.language != PYTHON:
+            from compat.migration.remote.languages import remote_sources  # noqa: PLC0415  # drivers, for few
+
             return remote_sources(location)
         file = location.file or module_file(ref.module or "", ref.cwd)
         try:

@@ -16,7 +16,7 @@ import re
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -159,6 +159,15 @@ def load(ref: Reference, branches: Branches, own: Own) -> LoadedSubject:
     """
     module = _imported(ref, own, branches)
     return LoadedSubject(_named(module, ref), module, own)
+
+
+def forget_own(own: Own, others: Collection[str]) -> None:
+    """Have own modules imported anew; ``others`` are names of modules that stay."""
+    new = [name for name in sys.modules if name not in others]
+    for name in new:
+        file = getattr(sys.modules[name], "__file__", None)
+        if isinstance(file, str) and own.name(file) is not None:
+            del sys.modules[name]
 
 
 def own_files(own: Own, modules: Iterable[str]) -> set[str]:

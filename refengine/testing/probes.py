@@ -72,6 +72,10 @@ class Lines:
         self._count = None
         self._last.clear()
 
+    def forget(self) -> None:
+        """Forget all places: modules are imported anew."""
+        self._places.clear()
+
     def probed(self, tree: ast.Module, file: str) -> ast.Module:
         """Return a module with a probe before each statement in its functions."""
         for node in ast.walk(tree):
@@ -163,6 +167,12 @@ class Branches:
             self.lines.anew()
         if self.comparisons is not None:
             self.comparisons.seen = {}
+
+    def forget(self) -> None:
+        """Forget all arms and places: modules are imported anew."""
+        self.arms.clear()
+        if self.lines is not None:
+            self.lines.forget()
 
     def compiled(self, source: bytes, path: str, file: str) -> CodeType:
         """Compile a module with probes, or plainly where that fails.

@@ -13,6 +13,9 @@ Calls and replies are those of ``refengine.testing.child``:
 A call of ``load`` may have ``change``, the file and number of a small change that is
 made, and ``steps``: then replies to ``play`` have the ``lines`` that were reached and
 how many ``steps`` that took, of which there are that many at most, if it is not null.
+It may come again with another ``change``, or null for none, unless a setup ran or files
+were written: what is the subject's own is imported anew, and all else stays.
+
 With ``nodes`` runs of graphs say through which they went. With ``order``, a list of
 moves, extensions stand in another order, and replies have the ``lists`` once they are
 new. With ``compares`` replies have the ``sites`` of comparisons that are new, and what
@@ -50,6 +53,7 @@ from refengine.testing.child import (
     ended_with_parent,
     show_where,
 )
+from refengine.testing.clock import Loops
 from refengine.testing.compare_probes import Comparisons
 from refengine.testing.hand_over import (
     SessionHalf,
@@ -67,6 +71,7 @@ from refengine.testing.loading import (
     Reference,
     came_through,
     error_line,
+    forget_own,
     load,
     own_files,
     ready_to_load,
@@ -110,6 +115,8 @@ BROUGHT: Final = frozenset(("langchain", "langchain_openai"))
 IMPORTED: Final = re.compile(r"^\s*(?:from|import)\s+(\w+)", re.MULTILINE)
 
 
+SELDOM: Final = 50_000
+"""So many objects more than before are there when rubbish is looked for."""
 FURTHER: Final = 1 << 30
 """Bytes that code with a small change may take beside what is loaded."""
 
@@ -119,11 +126,14 @@ class SubjectServer:
 
     def __init__(self) -> None:
         self._branches = Branches()
+        self._loops = Loops()
         self._loaded: LoadedSubject | None = None
         self._profile: Profile = SEED_001
         self._arms = 0
         self._sites = 0
         self._modules: set[str] = set()
+        self._before: frozenset[str] = frozenset()
+        self._taken = False
         self._files: list[str] = []
         self._isolation: Isolation | None = None
         self._whole: Wholeness | None = None
@@ -204,7 +214,7 @@ class SubjectServer:
         if "steps" in request:
             self._branches.lines = Lines(request["steps"])
         if "change" in request:
-            self._branches.change = tuple(request["change"])
+            self._branches.change = _change(request)
             limit_memory(FURTHER)
         self._tells_nodes = bool(request.get("nodes"))
         moves = moves_of(request)
@@ -213,6 +223,7 @@ class SubjectServer:
             self._ordering.watch()
         ref = Reference(**request["ref"])
         self._modules = set(sys.modules)  # none of which is the subject's own
+        self._before = frozenset(self._modules)
         self._brought = frozenset(BROUGHT.intersection(sys.modules))
         if "isolation" in request:
             self._isolation = Isolation.begin(request["isolation"], ref.folder)
@@ -220,7 +231,10 @@ class SubjectServer:
         return self._own
 
     def _load(self, request: Params) -> Reply:
+        if self._own is not None and self._taken:
+            self._forget(self._own, request)
         own = self._begin(request)
+        self._taken = True
         self._loaded = load(Reference(**request["ref"]), self._branches, own)
         if self._isolation is not None:
             self._isolation.ready(self._loaded.own)
@@ -229,6 +243,16 @@ class SubjectServer:
         gc.freeze()
         intents = [text for text, _ in _predicates(self._loaded)]
         return {"intents": intents, "folder": self._loaded.own.roots[0], **self._seen()}
+
+    def _forget(self, own: Own, request: Params) -> None:
+        """Make ready to load the subject once more, with another small change."""
+        if self._isolation is not None and self._isolation.folder.was_written:
+            raise Fault("spoiled", "its sessions write files")
+        self._loaded = self._whole = None
+        forget_own(own, self._before)
+        self._branches.forget()
+        self._arms = 0
+        self._branches.change = _change(request)
 
     def _intends(self, request: Params) -> Reply:
         return {"broken": _broken(Trace.from_jsonl(request["trace"]), self._subject)}
@@ -257,7 +281,9 @@ class SubjectServer:
         def play() -> Played:
             ways, wire = request.get("ways", WAYS), request.get("wire")
             with self._session(wire):
-                played = play_alone(scenario, subject, self._profile, ways, wire)
+                played = play_alone(
+                    scenario, subject, self._profile, ways, wire, self._loops
+                )
                 self._take_files(half)
                 return played
 
@@ -359,9 +385,9 @@ class SubjectServer:
 
     def _imported(self) -> Reply:
         """Return what modules that were imported since say of files and frameworks."""
-        new = sys.modules.keys() - self._modules
-        if self._loaded is None or not new:
+        if self._loaded is None or self._modules.issuperset(sys.modules):
             return {}
+        new = sys.modules.keys() - self._modules
         self._modules |= new
         return {**self._new_files(self._loaded, new), **self._frameworks()}
 
@@ -409,6 +435,11 @@ class _Unbuilt:
         }
 
 
+def _change(request: Params) -> tuple[str, int] | None:
+    change = request.get("change")
+    return None if change is None else (str(change[0]), int(change[1]))
+
+
 def _predicates(loaded: LoadedSubject) -> list[tuple[str, Predicate]]:
     """Return the intended effects that stand in the subject's module, each once."""
     found: dict[int, tuple[str, Predicate]] = {}
@@ -441,6 +472,8 @@ def _fault(kind: str, text: str) -> CallError:
 
 def main() -> None:
     """Serve until the parent has no more calls."""
+    # Nearly all that a session makes is freed by itself, and is looked through in vain.
+    gc.set_threshold(SELDOM)
     connection = Connection(SubjectServer().functions)
     for stream in (sys.stdout, sys.stderr):
         # A debugging print of a lone surrogate is no fault of the middleware.

@@ -24,7 +24,7 @@ from refengine.errors import ConfigurationError
 from refengine.hooks import AgentConfig
 from refengine.profile import SEED_001, Profile
 from refengine.struct_middleware import AgentMiddleware
-from refengine.testing.clock import jump, no_waiting, run
+from refengine.testing.clock import Loops, jump, no_waiting, run
 from refengine.testing.doors import ReferenceEngine
 from refengine.testing.json_values import is_list
 from refengine.testing.observers import HookWatch, observed
@@ -164,6 +164,7 @@ def play_alone(
     profile: Profile = SEED_001,
     ways: Sequence[Way] = WAYS,
     wire: str | None = None,
+    loops: Loops | None = None,
 ) -> Played:
     """Play one session from where no event loop runs, whatever the subject returns.
 
@@ -171,15 +172,17 @@ def play_alone(
     one, and where it cannot be run so, in another session, the other way. If there is
     no way left, the frameworks' error is what the run ends with. With ``wire``, the
     base URL of a scripted server, the graph's model is a vendor's client that asks it,
-    there is the way "sync" only, and nothing but graphs can be played. Raises as
+    there is the way "sync" only, and nothing but graphs can be played. Extensions of
+    our own engine are run in one of ``loops``, or in a loop that is new. Raises as
     ``play_subject``, and MissingExtraError.
     """
+    run_in = run if loops is None else loops.run
     try:
         with no_waiting(jump):
             try:
-                return run(_play(scenario, subject, profile, wire))
+                return run_in(_play(scenario, subject, profile, wire))
             except NotKeptError:
-                return run(_play(scenario, subject, profile, wire, kept=True))
+                return run_in(_play(scenario, subject, profile, wire, kept=True))
     except _ElsewherePlayed as found:
         own = player_of(found.got)
         if own is not None:

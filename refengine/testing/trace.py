@@ -99,7 +99,8 @@ class Trace(Sequence[Observation]):
     def to_jsonl(self) -> str:
         """Return one canonical JSON object a line: sorted keys, no spaces, ASCII."""
         seen: Written = {}
-        return "".join(f"{_CANONICAL(each.canonical(seen))}\n" for each in self._all)
+        texts: dict[int, str] = {}
+        return "".join(f"{_line(each, seen, texts)}\n" for each in self._all)
 
     @classmethod
     def from_jsonl(cls, text: str) -> Trace:
@@ -278,6 +279,34 @@ def _array(value: Sequence[object], written: Written | None) -> list[Json]:
     return [to_json(part, written) for part in value]
 
 
+def _line(each: Observation, written: Written, texts: dict[int, str]) -> str:
+    """Return an observation as canonical JSON.
+
+    Nearly all messages and tools of a request were in the one before. Each is made a
+    text once, which ``texts`` keeps: of a long session they are nearly all there is.
+    """
+    if each.kind not in _LISTING:
+        return _CANONICAL(each.canonical(written))
+    parts: dict[str, str] = {}
+    for name, part in each.data.items():
+        listed = cast("Sequence[object]", part) if name in _LISTS else ()
+        if listed and all(at.__class__ in _KEPT for at in listed):
+            parts[name] = f"[{','.join([_text(at, written, texts) for at in listed])}]"
+        else:
+            parts[name] = _CANONICAL(to_json(part, written))
+    data = ",".join([f'"{name}":{parts[name]}' for name in sorted(parts)])
+    call = _CANONICAL(each.call_id)
+    where = f'"kind":"{each.kind}","run":{each.run},"seq":{each.seq}'
+    return f'{{"call_id":{call},"data":{{{data}}},{where}}}'
+
+
+def _text(value: object, written: Written, texts: dict[int, str]) -> str:
+    found = texts.get(id(value))
+    if found is None:
+        found = texts[id(value)] = _CANONICAL(to_json(value, written))
+    return found
+
+
 def strict_json(value: object) -> Json:
     """Return JSON values that are just these; raises TypeError.
 
@@ -301,6 +330,9 @@ _CANONICAL: Final = json.JSONEncoder(
 ).encode
 _SCALARS: Final = frozenset((type(None), bool, int, float, str))
 _KEPT: Final = frozenset((Message, ToolInfo))
+_LISTING: Final = frozenset(("model_request", "run_start", "run_end"))
+_LISTS: Final = frozenset(("messages", "tools"))
+"""What these observations have lists of."""
 
 
 def _fields(value: object, written: Written | None) -> Json:

@@ -76,8 +76,12 @@ def _json_of(name: object, data: object) -> Json:
     if not isinstance(name, str) or not name or name in RESERVED:
         raise TypeError("that is not a name for an effect of a subject")
     seen = strict_json(data)
-    json.dumps(seen, allow_nan=False)
+    _AS_JSON(seen)
     return seen
+
+
+_AS_JSON: Final = json.JSONEncoder(allow_nan=False).encode
+"""Raises ValueError where a number is none; made once, for it is used all the time."""
 
 
 class WorldExtraError(ImportError):

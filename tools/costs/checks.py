@@ -87,13 +87,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("other", type=Path, help="the other checkout")
     parser.add_argument("--python", type=Path, required=True, help="which has it")
     parser.add_argument("--pairs", type=int, default=3)
-    parser.add_argument("--only", default="", help="kinds with this in their names")
+    parser.add_argument(
+        "--only", action="append", help="kinds with this in their names; repeatable"
+    )
     parser.add_argument("--write", action="store_true", help="docs/performance.md")
     given = parser.parse_args(arguments)
     other = MeasuredCheckout(given.other.resolve(), given.python.absolute())
-    chosen = [each for each in KINDS if given.only in f"{each.name} {each.folder}"]
+    wanted: Sequence[str] = given.only or [""]
+    chosen = [
+        each
+        for each in KINDS
+        if any(one in f"{each.name} {each.folder}" for one in wanted)
+    ]
     if not chosen:
-        parser.error(f"no kind has {given.only!r} in its name")
+        parser.error(f"no kind has one of {wanted} in its name")
     rows = [measured(each, other, given.pairs) for each in chosen]
     text = table(rows)
     sys.stdout.write(text)

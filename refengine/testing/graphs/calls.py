@@ -209,13 +209,16 @@ def is_of_own_schema(error: BaseException, graph: Any) -> bool:  # noqa: ANN401 
 
     What such a class takes is what its author says, and no rule of a framework's.
     """
-    builder = getattr(graph, "builder", None)
-    names = ("state_schema", "input_schema", "context_schema")
-    known = [getattr(of, each, None) for of in (graph, builder) for each in names]
     last = [*steps_of(error.__traceback__)][-1:]
     # Of pydantic's ``__init__``, which makes an object of what it is given.
     kinds: list[type] = [type(at.tb_frame.f_locals.get("self")) for at in last]
-    return any(each in known and _is_own(each) for each in kinds)
+    own = [each for each in kinds if _is_own(each)]
+    if not own:  # as mostly; and a graph makes a class when its schema is asked for
+        return False
+    builder = getattr(graph, "builder", None)
+    names = ("state_schema", "input_schema", "context_schema")
+    known = [getattr(of, each, None) for of in (graph, builder) for each in names]
+    return any(each in known for each in own)
 
 
 def _is_own(kind: type) -> bool:

@@ -121,6 +121,8 @@ class SessionFolder:
         self._files: dict[str, FileState | None] = {}
         self._busy = False
         self._ready = False
+        self._began = self.state()
+        self._imports_wrote = False
 
     @property
     def table(self) -> Mapping[str, Hear]:
@@ -136,6 +138,7 @@ class SessionFolder:
     def ready(self) -> None:
         """Take what is there now for what every session begins with."""
         self._files = self.state()
+        self._imports_wrote = self._files != self._began
         self._ready = True
         self._hold(self._files)
 
@@ -148,6 +151,11 @@ class SessionFolder:
     def is_touched(self) -> bool:
         """Whether a file may be another one than when the session began."""
         return self.written or bool(self.held)
+
+    @property
+    def was_written(self) -> bool:
+        """Whether anything was written there at all."""
+        return self._kept is not None or bool(self.held) or self._imports_wrote
 
     def shown(self, name: str) -> str:
         """Return a file's name relative to the subject's folder, as far as it is."""
