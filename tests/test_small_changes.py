@@ -29,6 +29,12 @@ BODIES = {
     "await": ("x = await a", {"await a -> a"}),
     "argument": ("x = g(a, k)", {"no k for g", "a, k -> k, a"}),
     "swap": ("x = [*a, *b]", {"*a, *b -> *b, *a"}),
+    "fold": (
+        "y = a.lower() in b",
+        {"a.lower() -> a", "a.lower() in b -> a.lower() not in b"},
+    ),
+    "space": ("y = a.strip()", {"a.strip() -> a"}),
+    "strip of letters": ("y = a.strip(b)", set[str]()),
     "return": ("return a", {"no return a"}),
 }
 ALONE = {

@@ -33,6 +33,20 @@ def test_what_is_compared_comes_before_what_is_only_written() -> None:
     assert words.texts == ("asked", "begin", "told")
 
 
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        ('x = name.lower() in {"api_key", "7"}', {"api_key", "7", "API_KEY"}),
+        ('x = name.casefold() == "stop"', {"stop", "STOP"}),
+        ('x = name.strip() == "stop"', {"stop"}),
+    ],
+)
+def test_where_case_counts_for_nothing_a_text_comes_in_the_other_one(
+    source: str, texts: set[str]
+) -> None:
+    assert set(words_of(source).texts) == texts
+
+
 def test_what_one_side_holds_comes_before_what_both_hold() -> None:
     words = words_of('X = {"both", "old"}', 'X = {"both", "new"}')
 

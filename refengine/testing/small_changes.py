@@ -26,7 +26,15 @@ from refengine.testing.json_values import is_list
 from refengine.testing.subject_worlds.source import python_source
 
 Operator: TypeAlias = Literal[
-    "constant", "comparison", "and/or", "not", "statement", "await", "argument", "swap"
+    "constant",
+    "comparison",
+    "and/or",
+    "not",
+    "statement",
+    "await",
+    "argument",
+    "swap",
+    "fold",
 ]
 OPERATORS: Final[dict[Operator, str]] = {
     "constant": "a number is one more, true is false, a text has a letter more",
@@ -37,6 +45,7 @@ OPERATORS: Final[dict[Operator, str]] = {
     "await": "an await is left out",
     "argument": "an argument is dropped: one given by name, or the last of several",
     "swap": "two neighbouring names of one type change places",
+    "fold": "a lower(), upper(), casefold() or strip() is left out",
 }
 """Each way in which code is changed, and what that is."""
 
@@ -259,6 +268,7 @@ class _Finder:
                 self._put("await", node, node.value, place, needs)
                 self._parts(node)
             case ast.Call():
+                self._folded(node, place)
                 self._call(node)
             case ast.List() | ast.Tuple() if isinstance(node.ctx, ast.Load):
                 self._swapped(node.elts)
@@ -356,6 +366,17 @@ class _Finder:
                 self._dropped(node.keywords, at, name)
                 self._expr(word.value, Place(word, "value"))
 
+    def _folded(self, node: ast.Call, place: Place) -> None:
+        """Leave out a call after which texts are equal that were not."""
+        match node:
+            case ast.Call(func=ast.Attribute(value=text, attr=fold), args=[]) if (
+                fold in FOLDS and not node.keywords
+            ):
+                needs = f"a world in which {plain(text)} {FOLDS[fold]}"
+                self._put("fold", node, text, place, needs)
+            case _:
+                pass
+
     def _dropped(self, given: list[Any], at: int, name: str) -> None:
         node: ast.expr | ast.keyword = given[at]
 
@@ -399,6 +420,15 @@ def _names(node: ast.expr) -> Iterator[str]:
 
 
 # What is changed, and what cannot matter by construction
+
+_OTHER_CASE: Final = "has letters of another case"
+FOLDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("lower", "upper", "casefold"), _OTHER_CASE),
+        **dict.fromkeys(("strip", "lstrip", "rstrip"), "has space around it"),
+    }
+)
+"""Methods that make texts equal which were not, and what tells them apart."""
 
 _TURNED: Final[Sequence[tuple[type[ast.cmpop], type[ast.cmpop]]]] = (
     *((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq)),

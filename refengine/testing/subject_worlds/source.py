@@ -38,6 +38,10 @@ ASKED: Final = frozenset(
     )
 )
 """Methods of texts and dictionaries: what they are given is looked for."""
+FOLDS: Final = frozenset(("lower", "upper", "casefold"))
+"""Methods after which the case of a text counts for nothing."""
+FOLDED: Final = 40
+"""A longer text is not one that is compared without its case."""
 LATER: Final = 2
 """The rank of a word that is only written somewhere; one that is asked for has 0."""
 
@@ -192,6 +196,7 @@ def found_in(text: str) -> SourceWords:
         try:
             reader = _Reader(found, re.split("\r\n|\r|\n", text), source.assigned)
             reader.visit(source.tree)
+            reader.add_cases()
         except (ValueError, RecursionError, MemoryError):
             return SourceWords()
     return found
@@ -264,6 +269,7 @@ class _Reader(ast.NodeVisitor):
         self._lines = lines
         self._constants = constants
         self._rank: int = LATER
+        self._folds = False
 
     def visit(self, node: ast.AST) -> None:
         before: int = self._rank
@@ -304,11 +310,19 @@ class _Reader(ast.NodeVisitor):
         called = node.func
         name = called.attr if isinstance(called, ast.Attribute) else ""
         name = called.id if isinstance(called, ast.Name) else name
+        self._folds = self._folds or name in FOLDS
         given = [*node.args, *(k.value for k in node.keywords if k.arg == "pattern")]
         text = self._text_of(given[0]) if name in RE_CALLS and given else None
         if text is not None and _is_re(called):
             self._pattern(text, _flags_of(node))
         self.generic_visit(node)
+
+    def add_cases(self) -> None:
+        """Add texts in the other case, where the source folds the cases of some."""
+        if self._folds:
+            for text, rank in list(self._found.texts.items()):
+                if text.swapcase() != text and len(text) <= FOLDED:
+                    put(self._found.texts, text.swapcase(), rank)
 
     def visit_Expr(self, node: ast.Expr) -> None:  # ast's name
         # A text that stands alone is a docstring, or says nothing.
