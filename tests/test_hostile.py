@@ -40,7 +40,7 @@ BREAKS = {
         "it removes the folder that it runs in; then FileNotFoundError",
     ),
     "limits": (
-        "resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))",
+        "open('a', 'w').close(); resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))",
         "damage",
         "it sets the limit RLIMIT_NOFILE of its process to 3; then OSError",
     ),

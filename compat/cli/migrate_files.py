@@ -85,18 +85,19 @@ class ReportFiles:
             if path is not None:
                 _write(path, text())
         if self.world is not None:
-            self._write_world(self.world, cases[0].verdict)
+            self._write_world(self.world, [case.verdict for case in cases])
         if os.environ.get("GITHUB_ACTIONS") == "true":
             for line in annotation_lines(cases):
                 sys.stdout.write(f"{scrubbed(line)}\n")
 
-    def _write_world(self, path: Path, verdict: Migration) -> None:
+    def _write_world(self, path: Path, verdicts: Sequence[Migration]) -> None:
         from compat.migration.reproducer import world_text
 
-        if verdict.divergence is None or verdict.world is None:
-            sys.stderr.write(f"no divergence was found, so {path} is not written\n")
+        worlds = [v.world for v in verdicts if v.divergence and v.world]
+        if worlds:
+            _write(path, world_text(worlds[0]))
         else:
-            _write(path, world_text(verdict.world))
+            sys.stderr.write(f"no divergence was found, so {path} is not written\n")
 
 
 def from_root(file: Path | None) -> str:

@@ -138,7 +138,8 @@ def of_classes(words: Words) -> Iterator[Data]:
     """Yield worlds in which a tool or the model fails with errors that a subject names.
 
     Each class as often in a row as the subject's small numbers, and all in turn: who
-    tries again after some errors only, or answers others, is told by that alone.
+    tries again after some errors only, or answers others, is told by that alone. Who
+    does so for some tools only is told by one that the subject names.
     """
     numbers = [n for n in words.some_numbers if 1 <= n <= FLAKY]
     often = sorted({times for n in numbers[:COUNTED] for times in (n, n + 1)})
@@ -148,14 +149,23 @@ def of_classes(words: Words) -> Iterator[Data]:
         for kind in KINDS[:2]:
             kit = Kit(words, f"classes/{at}/{kind}")
             yield _flaky(kit, len(row), kind, in_runs=False, errors=row)
+        for own in words.names[at % len(words.names) :][:1] if words.names else ():
+            kit = Kit(words, f"classes/{at}/own")
+            yield _flaky(kit, len(row), KINDS[0], in_runs=False, errors=row, name=own)
         for times in often:
             failing = [{"error": error} for error in row[:times]]
             runs = [{"input": list(GO)}] * 2
             yield {"agent": {}, "model_script": [*failing, DONE] * 2, "runs": runs}
 
 
-def _flaky(
-    kit: Kit, fails: int, kind: str, *, in_runs: bool, errors: Sequence[str] = ("boom",)
+def _flaky(  # how a tool fails, and which
+    kit: Kit,
+    fails: int,
+    kind: str,
+    *,
+    in_runs: bool,
+    errors: Sequence[str] = ("boom",),
+    name: str = "",
 ) -> Data:
     calls = 3 * (fails + 1)
     failing = [nth for nth in range(1, calls + 1) if nth % (fails + 1)]
@@ -163,7 +173,7 @@ def _flaky(
         {"op": "error", "text": errors[at % len(errors)], "on_call": nth}
         for at, nth in enumerate(failing)
     ]
-    name = kit.fresh()
+    name = name or kit.fresh()
     tool = {"name": name, "kind": kind, "result": "ok", "body": body}
     requests = [answer("", [kit.call(name)]) for _ in range(calls)]
     script = [*requests, DONE]
