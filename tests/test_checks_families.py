@@ -35,7 +35,7 @@ CHECKS = {
         *(each for each in checks.callers.CHECKS if each.family == "MSG"),
     ),
     "order": compared("ORD"),
-    "runs": compared("RUN"),
+    "runs": (*checks.ends.CHECKS, *compared("RUN")),
     "state": (
         *checks.asking.CHECKS,
         *checks.interrupts.CHECKS,

@@ -184,7 +184,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "default-of-twenty-one",
         "A max_iterations of twenty is one of 21.",
-        "RUN-011",
+        "RUN-010",
         _limit(20, 21),
         "langgraph-prebuilt-1",
         says=DEFAULT,

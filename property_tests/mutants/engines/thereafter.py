@@ -204,7 +204,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "tool-lost-after-answer",
         "The model is no longer told of the last tool once a run went on.",
-        "TOOL-010",
+        "TOOL-011",
         resumed(_one_tool_less),
     ),
 )
