@@ -33,8 +33,8 @@ def test_misspelt_command_is_answered_with_a_suggestion() -> None:
     assert done.stderr == (
         "refengine: no command 'obsreve' (did you mean 'observe'?);"
         " there are audit, baseline, bench, cassette, checkpoint, clause, comment,"
-        " conform, corpus, driver, env, failure, init, migrate, mutant, observe, profile,"
-        " timeline\n"
+        " conform, corpus, driver, env, failure, init, migrate, mutant, observe,"
+        " profile, timeline\n"
     )
 
 
