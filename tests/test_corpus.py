@@ -446,6 +446,20 @@ def test_tools_and_models_fail_with_the_errors_that_a_subject_tells_apart() -> N
     assert any(each.count('{"error": "TimeoutError"}') == 8 for each in texts)
 
 
+def test_tools_that_a_subject_names_fail_with_each_error_that_it_names() -> None:
+    errors = ("TimeoutError", "OSError")
+    words = Words(names=("get_", "put_"), errors=errors, numbers=(3,))
+    failing = {
+        (tool["name"], op["text"])
+        for _, made in fixed_worlds(words)
+        for tool in made["agent"].get("tools", ())
+        for op in tool.get("body", ())
+        if op["op"] == "error"
+    }
+
+    assert {("get_", each) for each in errors} | {("put_", "OSError")} <= failing
+
+
 @pytest.mark.parametrize("name", ["TimeoutError", "KeyError", "UnicodeDecodeError"])
 def test_an_error_that_is_called_as_one_of_python_s_is_of_its_class(name: str) -> None:
     def subject(world: Any) -> Any:

@@ -105,9 +105,12 @@ def harvest(sources: Mapping[str, str]) -> Words:
     factors = {factor for each in found for factor in each.factors}
     if any(each.divides for each in found):
         factors |= set(sorted(number for number in numbers if number > 1)[:2])
+    cases = {text for each in found for text in each.cases}
+    written = (_as_name(text) for text in texts if text not in cases)
     return Words(
         texts=tuple(texts[:TEXTS]),
-        names=tuple(dict.fromkeys(filter(None, map(_as_name, texts))))[:OTHERS],
+        names=tuple(dict.fromkeys(filter(None, written)))[:OTHERS],
+        folds=bool(cases),
         patterns=tuple(_ranked([each.patterns for each in found])[:OTHERS]),
         numbers=tuple(dict.fromkeys([*numbers, *_products(factors, numbers)])),
     )

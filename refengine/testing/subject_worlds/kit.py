@@ -100,8 +100,13 @@ class Kit:
         """Return the arguments of a call: usually an object with the subject's keys."""
         if self.dice.chance(8):
             return self.dice.pick(("", "not json", "[1,2]", "null", '{"a":'))
-        keys = [self.name() for _ in range(self.dice.below(4))]
+        keys = [self._key() for _ in range(self.dice.below(4))]
         return json_text({key: self.value() for key in keys})
+
+    def _key(self) -> str:
+        """Return a name, in the other case sometimes, if case may count for nothing."""
+        name = self.name()
+        return name.swapcase() if self.words.folds and self.dice.chance(3) else name
 
     def call(self, name: str, arguments: str | None = None) -> ToolCall:
         """Return a call with an id of its own."""

@@ -55,6 +55,8 @@ class SourceWords:
     numbers: dict[int, int] = field(default_factory=dict[int, int])
     factors: set[int] = field(default_factory=set[int])
     divides: bool = False
+    cases: set[str] = field(default_factory=set[str])
+    """Those of the texts that stand for another one, in the other case."""
 
 
 @dataclass(frozen=True)
@@ -321,8 +323,10 @@ class _Reader(ast.NodeVisitor):
         """Add texts in the other case, where the source folds the cases of some."""
         if self._folds:
             for text, rank in list(self._found.texts.items()):
-                if text.swapcase() != text and len(text) <= FOLDED:
-                    put(self._found.texts, text.swapcase(), rank)
+                other = text.swapcase()
+                if other not in self._found.texts and len(text) <= FOLDED:
+                    put(self._found.texts, other, rank)
+                    self._found.cases.add(other)
 
     def visit_Expr(self, node: ast.Expr) -> None:  # ast's name
         # A text that stands alone is a docstring, or says nothing.

@@ -149,8 +149,8 @@ def of_classes(words: Words) -> Iterator[Data]:
         for kind in KINDS[:2]:
             kit = Kit(words, f"classes/{at}/{kind}")
             yield _flaky(kit, len(row), kind, in_runs=False, errors=row)
-        for own in words.names[at % len(words.names) :][:1] if words.names else ():
-            kit = Kit(words, f"classes/{at}/own")
+        for own in dict.fromkeys((*words.names[:1], *words.names[at : at + 1])):
+            kit = Kit(words, f"classes/{at}/{own}")
             yield _flaky(kit, len(row), KINDS[0], in_runs=False, errors=row, name=own)
         for times in often:
             failing = [{"error": error} for error in row[:times]]
@@ -158,7 +158,7 @@ def of_classes(words: Words) -> Iterator[Data]:
             yield {"agent": {}, "model_script": [*failing, DONE] * 2, "runs": runs}
 
 
-def _flaky(  # how a tool fails, and which
+def _flaky(
     kit: Kit,
     fails: int,
     kind: str,
