@@ -190,6 +190,19 @@ def test_framework_decides_among_what_it_allows() -> None:
         assert trace.of("run_end")[0].data["status"] == "completed"
 
 
+ANSWER_GIVEN_ON = """
+def said(d):
+    return d.get("decision") == "approve"
+
+class Desk:
+    def read(self, d):
+        return said(d)
+
+    def ask(self, q):
+        return self.read(interrupt(q))
+"""
+
+
 @pytest.mark.parametrize(
     ("source", "replies"),
     [
@@ -223,6 +236,15 @@ def test_framework_decides_among_what_it_allows() -> None:
         (
             "def ask(q):\n    return interrupt(q)\nok = ask(1).strip() in ['y', 'n']",
             {"yes": "y", "no": "n", "text": "a", "nothing": ""},
+        ),
+        (
+            ANSWER_GIVEN_ON,
+            {
+                "yes": {"decision": "approve"},
+                "no": {"decision": "no"},
+                "text": {"decision": "a"},
+                "nothing": {},
+            },
         ),
         ("interrupt_before = 1", {"yes": True, "no": False}),
         ("x = 1", {}),

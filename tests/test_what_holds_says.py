@@ -24,8 +24,9 @@ from compat.verdicts.migration import (
     PointVerdict,
 )
 from compat.verdicts.sharpness import EquivalentMark, Sharpness, Unnoticed
-from compat.verdicts.weakness import is_weak, most_telling
+from compat.verdicts.weakness import TELLING, is_weak, most_telling
 from refengine.testing.scenario_files import read_scenario
+from refengine.testing.small_changes import OPERATORS
 
 SHARP = Sharpness(tried=10, noticed=9)
 SHARED = PointVerdict("direct", "", "posture direct_calls", "unplayed", "left out")
@@ -116,8 +117,16 @@ def test_a_headline_tells_two_things_of_different_kinds() -> None:
     ]
 
 
-def test_a_branch_that_looks_at_a_type_is_told_last() -> None:
-    arms = ("old.py, line 2: if isinstance(x, int): false", *UNTAKEN.uncovered)
+def test_each_kind_of_small_change_has_its_place_among_what_is_told() -> None:
+    assert sorted(TELLING) == sorted(OPERATORS)
+
+
+@pytest.mark.parametrize(
+    "arm",
+    ["if isinstance(x, int): false", "for at in range(1, TRIES + 1): not entered"],
+)
+def test_a_branch_that_hardly_a_world_could_take_is_told_last(arm: str) -> None:
+    arms = (f"old.py, line 2: {arm}", *UNTAKEN.uncovered)
     sides = {**ALONE.exercise, "old": replace(UNTAKEN, uncovered=arms)}
     told = [each.what for each in most_telling(replace(ALONE, exercise=sides))]
 

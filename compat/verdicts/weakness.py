@@ -26,7 +26,7 @@ PLAYING: Final = "--sharpness-plays, which is for sides in Python"
 A_PLAY: Final = "more plays of small changes"
 TELLING: Final = (
     *("statement", "comparison", "not", "and/or", "await"),
-    *("argument", "swap", "constant"),
+    *("fold", "argument", "swap", "constant"),
 )
 """Kinds of small changes: what is done at all before what is said."""
 
@@ -65,7 +65,7 @@ def weaknesses(verdict: Migration) -> Iterator[Weakness]:
     branches = [
         [
             _untaken(side, each)
-            for each in sorted(_uncovered(verdict, side), key=_guards)
+            for each in sorted(_uncovered(verdict, side), key=_says_little)
         ]
         for side in SIDES
     ]
@@ -80,9 +80,14 @@ def _uncovered(verdict: Migration, side: Side) -> Sequence[str]:
     return verdict.exercise.get(side, Exercise("", {})).uncovered
 
 
-def _guards(arm: str) -> bool:
-    """Tell whether a branch looks at a type, as what is for type checkers does."""
-    return "isinstance(" in arm
+def _says_little(arm: str) -> bool:
+    """Tell whether a branch is seldom one that a world could take.
+
+    It looks at a type, as what is for type checkers does, or passes by a loop over a
+    range, which is mostly one of at least 1.
+    """
+    passes_by = " in range(" in arm and arm.endswith(": not entered")
+    return "isinstance(" in arm or passes_by
 
 
 def _untaken(side: Side, arm: str) -> Weakness:

@@ -138,6 +138,7 @@ class _Reader:
         self._asking = {"interrupt"}
         self._holds: set[str] = set()
         self._keyed: dict[str, str] = {}
+        self._parameters: dict[str, list[str]] = {}
 
     def read(self) -> None:
         """Take over all that is done with an answer."""
@@ -145,6 +146,8 @@ class _Reader:
             for node in self._source.nodes:
                 if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                     self._function(node)
+                elif isinstance(node, ast.Call):
+                    self._handed(node)
             for name, value in self._source.bound:
                 self._assigned(name, value)
         for node in self._source.nodes:
@@ -154,6 +157,15 @@ class _Reader:
         returned = [each for each in ast.walk(node) if isinstance(each, ast.Return)]
         if any(r.value is not None and self._is_answer(r.value) for r in returned):
             self._asking.add(node.name)
+        taken = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+        self._parameters[node.name] = taken[taken[:1] == ["self"] :]
+
+    def _handed(self, node: ast.Call) -> None:
+        """Follow an answer into a function of the source that it is given to."""
+        taken = self._parameters.get(named(node.func), [])
+        for name, given in zip(taken, node.args, strict=False):
+            if self._is_answer(given):
+                self._holds.add(name)
 
     def _assigned(self, name: str, value: ast.expr) -> None:
         if self._is_answer(value):
