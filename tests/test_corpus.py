@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -452,7 +452,7 @@ def test_tools_that_a_subject_names_fail_with_each_error_that_it_names() -> None
     failing = {
         (tool["name"], op["text"])
         for _, made in fixed_worlds(words)
-        for tool in made["agent"].get("tools", ())
+        for tool in cast("Any", made)["agent"].get("tools", ())
         for op in tool.get("body", ())
         if op["op"] == "error"
     }

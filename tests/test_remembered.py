@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -81,7 +81,7 @@ class OpenedSides(FakeSides):
         return [replace(each, lines=lines) for each in super().usual(worlds)]
 
     def apart(self, loading: Mapping[str, Any]) -> FakeSide:
-        return Counted(self._side, loading, self.opened)
+        return cast("FakeSide", Counted(self._side, loading, self.opened))
 
 
 def measured(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from textwrap import wrap
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from compat.migration.legacy import LegacyScan, LegacyUse
 from compat.report.conform_text import counted
+
+if TYPE_CHECKING:
+    from compat.migration.legacy import LegacyScan, LegacyUse
 
 WIDE: Final = 80
 

@@ -152,6 +152,7 @@ NOT_GENERATED = {
     "options",  # what the caller hands to model and tools is not theirs to look at
     "denies",  # a person is asked by graphs of other frameworks
     "way",  # in which those are run
+    "hand_over",  # two sides play such a session
     "by_call",  # what a recording brings
     *("steps", "replies", "doors"),  # what callers of such graphs and people bring
     *("description", "parameters"),  # what a user's file of tools brings

@@ -299,5 +299,8 @@ def _untold() -> Mapping[str, Any]:
     )
 
     none = ContentCapturingMode.NO_CONTENT
-    how = {"genai_semconv_stability_opt_in": "stable"}
-    return {"telemetry": TelemetryConfig(capture_message_content=none, **how)}
+    return {
+        "telemetry": TelemetryConfig(
+            capture_message_content=none, genai_semconv_stability_opt_in="stable"
+        )
+    }

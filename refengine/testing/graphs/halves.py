@@ -36,7 +36,7 @@ DEEPEST: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class KeptQuestion:
     """An interrupt as an application was told of it: what resumes it names its id."""
 
     id: str
@@ -75,7 +75,7 @@ def left_session(
 
 def waits_of(left: LeftSession) -> RunWaits:
     """Return what a run waited for when it was left, as an application was told."""
-    told = [(Asked(id_, value), call) for id_, value, call in left.session["waits"]]
+    told = [(KeptQuestion(id_, value), call) for id_, value, call in left.session["waits"]]
     return RunWaits(told, left.session["stopped"])
 
 
