@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from compat.cli.main import main
-from compat.migration.legacy import LegacyScan, legacy_forms
+from compat.migration.legacy import legacy_forms, legacy_scan
 
 ROOT = Path(__file__).parent.parent
 GRAPH = """
@@ -50,14 +50,14 @@ def written(folder: Path, **sources: str) -> Path:
     ],
 )
 def test_an_older_form_is_found_where_it_is_used(tmp_path, source, form, says) -> None:
-    (use,) = LegacyScan.read(written(tmp_path, app__agents=source)).uses
+    (use,) = legacy_scan(written(tmp_path, app__agents=source)).uses
 
     assert (use.form.id, use.path.as_posix(), use.line) == (form, "app/agents.py", 4)
     assert any(change.says.startswith(says) for change, _ in use.changes)
 
 
 def test_a_change_concerns_only_code_that_speaks_of_it(tmp_path) -> None:
-    (use,) = LegacyScan.read(written(tmp_path, a=STRUCT)).uses
+    (use,) = legacy_scan(written(tmp_path, a=STRUCT)).uses
 
     assert [(change.when, line) for change, line in use.changes] == [
         (frozenset({"additional_instruction"}), 4)
@@ -65,13 +65,13 @@ def test_a_change_concerns_only_code_that_speaks_of_it(tmp_path) -> None:
 
 
 def test_names_alone_are_no_older_form(tmp_path) -> None:
-    found = LegacyScan.read(written(tmp_path, a=NEWER))
+    found = legacy_scan(written(tmp_path, a=NEWER))
 
     assert (found.read_files, found.uses) == (1, ())
 
 
 def test_the_file_with_most_known_changes_comes_first(tmp_path) -> None:
-    found = LegacyScan.read(written(tmp_path, a=STRUCT, b=GRAPH))
+    found = legacy_scan(written(tmp_path, a=STRUCT, b=GRAPH))
     counts = [len(use.changes) for use in found.uses]
 
     assert [use.path.name for use in found.uses] == ["b.py", "a.py"]

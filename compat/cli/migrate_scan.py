@@ -24,7 +24,7 @@ def scan(*, folder: str | None, json: Path | None) -> int:
 
     Exit codes: 0 shown, 2 a mistake in what was given, 4 there is no file of Python.
     """
-    from compat.migration.legacy import LegacyScan
+    from compat.migration.legacy import legacy_scan
     from compat.report.legacy import legacy_json, legacy_lines
     from compat.report.migration_json import dump
     from compat.report.terminal import console
@@ -32,7 +32,7 @@ def scan(*, folder: str | None, json: Path | None) -> int:
     root = Path(folder or ".")
     if not root.is_dir():
         refuse(SCAN, f"{root} is not a folder")
-    found = LegacyScan.read(root)
+    found = legacy_scan(root)
     out = console()
     for line in legacy_lines(found):
         out.print(line)

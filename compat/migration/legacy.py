@@ -1,6 +1,6 @@
 """Which code of a folder is written to an older form, and what a port of it changes.
 
-    LegacyScan.read(Path("app")).uses
+    legacy_scan(Path("app")).uses
 
 The forms, and what is known to change on the way to the newer ones, stand in
 ``legacy.toml``, and for engines whose points are written down in ``points.toml``.
@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -20,90 +19,41 @@ from typing import Any, Final
 
 from compat.migration.here import source_of, sources_in
 from compat.migration.points import names_in, point_pairs
+from compat.verdicts.legacy import KnownChange, LegacyForm, LegacyScan, LegacyUse
 from refengine.testing.subject_worlds.source import PythonSource, modules_of
 
 FILE: Final = "legacy.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class KnownChange:
-    """What is known to behave otherwise in the newer form, where code has one of these.
-
-    It concerns all code of a form that has no ``when``, and none that has ``unless``.
-    """
-
-    says: str
-    guide: str
-    when: frozenset[str] = frozenset()
-    unless: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class LegacyForm:
-    """An older form, what takes its place, and how its code is told."""
-
-    id: str
-    says: str
-    newer: str
-    guide: str
-    modules: frozenset[str]
-    names: frozenset[str]
-    changes: tuple[KnownChange, ...]
-
-    def is_imported(self, source: PythonSource) -> bool:
-        """Tell whether a source imports one of its modules, or something in one."""
-        return any(
-            module == each or module.startswith(f"{each}.")
-            for module in modules_of(source.nodes)
-            for each in self.modules
-        )
+def legacy_scan(folder: Path) -> LegacyScan:
+    """Read all sources of a folder, and say what is written to an older form."""
+    unread: list[Path] = []
+    uses: list[LegacyUse] = []
+    count = 0
+    for count, path in enumerate(sources_in(folder), 1):  # noqa: B007  # how many
+        source, place = source_of(path), path.relative_to(folder)
+        if source is None or source.tree is None:
+            unread.append(place)
+        else:
+            uses += _uses(place, source)
+    uses.sort(key=lambda use: (-len(use.changes), use.path, use.line))
+    return LegacyScan(count, tuple(unread), tuple(uses))
 
 
-@dataclass(frozen=True, slots=True)
-class LegacyUse:
-    """A file of a form: the first line that shows it, and what a port changes there.
-
-    Each change comes with the line that it is about, None if with the whole file.
-    """
-
-    path: Path
-    line: int
-    form: LegacyForm
-    changes: tuple[tuple[KnownChange, int | None], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LegacyScan:
-    """What a folder has of older forms; the file with most known changes comes first.
-
-    ``read_files`` counts the sources, and ``unread`` are those that nobody can parse.
-    """
-
-    read_files: int
-    unread: tuple[Path, ...]
-    uses: tuple[LegacyUse, ...]
-
-    @classmethod
-    def read(cls, folder: Path) -> LegacyScan:
-        """Read all sources of a folder."""
-        unread: list[Path] = []
-        uses: list[LegacyUse] = []
-        count = 0
-        for count, path in enumerate(sources_in(folder), 1):  # noqa: B007  # how many
-            source, place = source_of(path), path.relative_to(folder)
-            if source is None or source.tree is None:
-                unread.append(place)
-            else:
-                uses += _uses(place, source)
-        uses.sort(key=lambda use: (-len(use.changes), use.path, use.line))
-        return cls(count, tuple(unread), tuple(uses))
+def _is_imported(form: LegacyForm, source: PythonSource) -> bool:
+    """Tell whether a source imports a module of a form, or something in one."""
+    return any(
+        module == each or module.startswith(f"{each}.")
+        for module in modules_of(source.nodes)
+        for each in form.modules
+    )
 
 
 def _uses(path: Path, source: PythonSource) -> Iterator[LegacyUse]:
     lines = _first_lines(source)
     for form in legacy_forms():
         at = _first(form.names, lines)
-        if at is not None and form.is_imported(source):
+        if at is not None and _is_imported(form, source):
             concerned = [each for each in form.changes if _concerns(each, lines)]
             changes = tuple((each, _first(each.when, lines)) for each in concerned)
             yield LegacyUse(path, at, form, changes)

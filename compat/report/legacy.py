@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rich.text import Text
 
 from compat.report.conform_text import counted
-
-if TYPE_CHECKING:
-    from compat.migration.legacy import LegacyScan, LegacyUse
+from compat.verdicts.legacy import LegacyScan, LegacyUse
 
 WIDE: Final = 80
 

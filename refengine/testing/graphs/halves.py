@@ -75,7 +75,9 @@ def left_session(
 
 def waits_of(left: LeftSession) -> RunWaits:
     """Return what a run waited for when it was left, as an application was told."""
-    told = [(KeptQuestion(id_, value), call) for id_, value, call in left.session["waits"]]
+    told = [
+        (KeptQuestion(id_, value), call) for id_, value, call in left.session["waits"]
+    ]
     return RunWaits(told, left.session["stopped"])
 
 
