@@ -372,7 +372,6 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     from compat.migration.refs import PYTHON, parse_ref
     from compat.migration.reproducer import check_folder
     from compat.migration.surroundings import surrounded
-    from compat.report.next_step import NextStep
 
     old, new = parse_ref(sides[0], revisions=True), parse_ref(sides[1])
     terms = terms_of(settings, new, require)
@@ -396,8 +395,8 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     again = files.next_step(
         alone=old.language == PYTHON and not (how.wire or any(asked)),
         handed=world is not None and world.hand_over is not None,
+        scripted=reproducer is not None,
     )
-    again = NextStep() if reproducer is not None else again
     out = _show(found.verdict, how, _wire_lines(how), again=again, verbose=verbose)
     if reproducer is not None:
         out.print(f"\n{_reproduced(found, reproducer, how.profile)}")

@@ -40,14 +40,18 @@ class ReportFiles:
         with refusing(command, SamePathError):
             check_paths(asdict(self))
 
-    def next_step(self, *, alone: bool, handed: bool = False) -> NextStep:
+    def next_step(
+        self, *, alone: bool, handed: bool = False, scripted: bool = False
+    ) -> NextStep:
         """Return how to keep what shows a divergence, unless that is asked for.
 
-        ``alone`` tells that a script could show it without the harness, and ``handed``
-        that it is of a run which OLD kept.
+        ``alone`` tells that a script could show it without the harness, ``scripted``
+        that one is asked for, and ``handed`` that it is of a run which OLD kept.
         """
         from compat.report.next_step import NextStep
 
+        if scripted:
+            return NextStep()
         if handed:
             does = "leaves such runs out, if none is kept on the day of the change"
             return NextStep(f"{line_again()} --no-hand-over", does)

@@ -109,16 +109,17 @@ FIRST: Final = (
 """Which channel tells, where several differ at one moment; the others follow."""
 
 
+KEPT: Final = frozenset(("checkpoints", "handed_over"))
+"""What is kept of runs."""
+
+
 def first_in_time(found: Sequence[Difference]) -> Difference:
     """Return the difference that was observed first."""
 
     def when(each: Difference) -> tuple[int, int]:
         if _is_refusal(each):  # a cause of all that follows, and never a consequence
             return -1, 0
-        if each.channel in {
-            "checkpoints",
-            "handed_over",
-        }:  # shown by what was done, where that differs
+        if each.channel in KEPT:  # shown by what was done, where that differs
             return LAST, 0
         follows = each.channel not in FIRST
         # Old messages that were paired wrongly, and are not any more, are not a cause.

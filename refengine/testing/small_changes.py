@@ -23,6 +23,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
 from refengine.testing.json_values import is_list
+from refengine.testing.subject_worlds.source import FOLDS as OF_CASE
 from refengine.testing.subject_worlds.source import python_source
 
 Operator: TypeAlias = Literal[
@@ -424,7 +425,7 @@ def _names(node: ast.expr) -> Iterator[str]:
 _OTHER_CASE: Final = "has letters of another case"
 FOLDS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        **dict.fromkeys(("lower", "upper", "casefold"), _OTHER_CASE),
+        **dict.fromkeys(OF_CASE, _OTHER_CASE),
         **dict.fromkeys(("strip", "lstrip", "rstrip"), "has space around it"),
     }
 )
