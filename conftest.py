@@ -36,8 +36,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell what the mark is for; no test knows what an earlier one has played."""
-    os.environ["REFENGINE_CHANGES"] = "off"
+    """Tell what the mark is for; no test knows what others have played, or killed."""
+    os.environ |= {"REFENGINE_CHANGES": "off", "REFENGINE_SWEEP": "off"}
     config.addinivalue_line(
         "markers",
         "one_in(n): the cases show one fact many times; one in n runs, and the others"

@@ -1,12 +1,14 @@
 """Nothing that a check starts outlives it, however the child or the check ends."""
 
 import ast
+import fcntl
 import os
 import re
 import select
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from compat.migration.refs import parse_ref
 from compat.migration.replies import SideFault
 from compat.migration.subject_process import SubjectProcess
 from refengine.testing import read_scenario
-from refengine.testing.owned import Mark, folder_prefix, own_mark, run, sweep
+from refengine.testing.owned import Mark, folder_prefix, own_mark, run
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="nothing bears a mark elsewhere than on Linux"
@@ -41,6 +43,10 @@ STARTS = re.compile(
     r"subprocess\.(Popen|run|check_output|check_call|call)|os\.(posix_)?spawn\w*"
     r"|asyncio\.create_subprocess_\w+"
 )
+TOLD = re.compile(
+    r"refengine: ended (a process|\d+ processes) left by a run that was killed\n"
+)
+"""Other tests leave some, too."""
 TURN = re.compile(r"unmarked\(\)|\.borne\(\)")
 WORLD = read_scenario(
     {"agent": {}, "model_script": ["assistant:a"], "runs": [{"input": ["user:a"]}]}
@@ -140,6 +146,7 @@ def test_all_that_the_harness_starts_takes_its_turn() -> None:
     ] == []
 
 
+@pytest.mark.usefixtures("sweeps_alone")
 def test_what_a_killed_check_leaves_ends_itself_or_is_swept(tmp_path) -> None:
     file, pids = _subject(tmp_path, "signal.pause()")
     here, new = tmp_path / "tmp", tmp_path / "new.py"
@@ -168,12 +175,28 @@ def _once(there, check) -> None:
         select.select((), (), (), 0.01)
 
 
-def _swept_in(folder: Path) -> None:
-    code = "from refengine.testing.owned import sweep; sweep()"
-    env = {**os.environ, "TMPDIR": str(folder)}
-    subprocess.run([sys.executable, "-c", code], env=env, check=True)
+@pytest.fixture
+def sweeps_alone(tmp_path_factory) -> Iterator[None]:
+    """Wait for the one other test that sweeps, on whatever worker it is."""
+    lock = tmp_path_factory.getbasetemp().parent / "sweeps"
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
+def _swept_in(folder: Path) -> str:
+    """Return what a command that sweeps tells; other tests' commands do not."""
+    told = subprocess.run(
+        [sys.executable, "-m", "refengine", "clause", "explain", "ORD-001"],
+        env={**os.environ, "TMPDIR": str(folder), "REFENGINE_SWEEP": "on"},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    return told.stderr
+
+
+@pytest.mark.usefixtures("sweeps_alone")
 def test_processes_of_one_that_is_gone_are_swept_and_told(tmp_path) -> None:
     code = f"""
 import subprocess, sys, tempfile
@@ -190,17 +213,10 @@ print(made.pid)
     pid = subprocess.run(command, capture_output=True, check=True, text=True).stdout
     (tmp_path / "pids").write_text(pid)
     mine = tempfile.mkdtemp(prefix=folder_prefix(), dir=tmp_path)
-    told = subprocess.run(
-        [sys.executable, "-m", "refengine", "clause", "explain", "ORD-001"],
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        check=True,
-        text=True,
-    )
+    told = _swept_in(tmp_path)
 
-    assert told.stderr == "refengine: ended a process left by a run that was killed\n"
+    assert TOLD.fullmatch(told)
     assert _all_ended(tmp_path / "pids")
     assert sorted(each.name for each in tmp_path.iterdir()) == sorted(
         ["pids", Path(mine).name]
     )
-    assert sweep() == 0

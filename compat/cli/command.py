@@ -28,6 +28,9 @@ from refengine.testing.owned import sweep
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+SWEEP: Final = "REFENGINE_SWEEP"
+"""The variable that, ``off``, has a command leave what a killed one left behind: what
+stands beside others that are killed on purpose, as tests do, has its own output alone."""
 BROKEN_PIPE: Final = 141
 TERMINATED: Final = 143
 """As a shell has it for programs that SIGPIPE and SIGTERM ended."""
@@ -217,7 +220,7 @@ def run(app: click.Command, name: str, line: Sequence[str]) -> int:
 
 
 def _run(app: click.Command, name: str, line: Sequence[str]) -> int:
-    if left := sweep():
+    if os.environ.get(SWEEP) != "off" and (left := sweep()):
         what = "a process" if left == 1 else f"{left} processes"
         sys.stderr.write(f"refengine: ended {what} left by a run that was killed\n")
     try:
