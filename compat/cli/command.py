@@ -29,8 +29,10 @@ from refengine.testing.owned import sweep
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 SWEEP: Final = "REFENGINE_SWEEP"
-"""The variable that, ``off``, has a command leave what a killed one left behind: what
-stands beside others that are killed on purpose, as tests do, has its own output alone."""
+"""The variable that, ``off``, has a command leave what a killed one left behind.
+
+So tests that kill commands on purpose change no other command's output.
+"""
 BROKEN_PIPE: Final = 141
 TERMINATED: Final = 143
 """As a shell has it for programs that SIGPIPE and SIGTERM ended."""
