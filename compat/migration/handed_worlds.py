@@ -8,6 +8,7 @@ as they differ in what was called and how.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -22,39 +23,65 @@ from compat.migration.shrink import size
 from compat.verdicts.migration import HandOverVerdict
 from refengine.testing.json_values import is_mapping
 from refengine.testing.ops import ToolSpec
-from refengine.testing.scenario import HandOverPoint, Scenario
-from refengine.testing.subjects import asks_itself
+from refengine.testing.person import APPROVAL
+from refengine.testing.scenario import HandOverPoint, RunSpec, Scenario
+from refengine.testing.subjects import OWN_STORE, asks_itself
 
 FAMILY: Final = "hand-over"
 MOST: Final[Mapping[HandOverPoint, int]] = MappingProxyType(
     {"interrupted": 4, "between turns": 3, "failed": 3}
 )
-"""So many worlds are handed over at each point."""
+"""So many worlds are handed over at each point, and more where others have fewer."""
+IN_ALL: Final = sum(MOST.values())
 POINTS: Final[tuple[HandOverPoint, ...]] = get_args(HandOverPoint)
 
-ASKS: Final = '"interrupt"'
+ASKS: Final = re.compile(r'"kind":\s*"interrupt"|"name":\s*"approval"')
 """What stands in a trace in which somebody was asked; most others need no reading."""
+AND_THEN: Final = RunSpec(input=("user:and",), continues=True)
+"""What a user says to a session in which a run failed."""
+ANSWER: Final = "assistant:done"
 
 Item: TypeAlias = "Mapping[str, Any]"
 Shape: TypeAlias = "tuple[object, ...]"
+Asks: TypeAlias = Callable[[Item], bool]
 
 
 def with_hand_over(
-    corpus: Corpus, played: Sequence[TracedWorld], *, of_graphs: bool
+    corpus: Corpus, played: Sequence[TracedWorld], keeps: str, *, of_graphs: bool
 ) -> Corpus:
     """Return the corpus with worlds in which OLD leaves a run; once, and at its end.
 
-    Our own engine keeps nothing between two turns, and a run that failed is over.
+    Our own engine keeps nothing between two turns, and a run that failed is over. A
+    graph resumes one that failed; agents of ADK are told the next thing.
     """
     if any(each.scenario.hand_over for each in corpus.worlds):
         return corpus
-    points = POINTS if of_graphs else POINTS[:1]
-    more = [each for point in points for each in _at_point(point, corpus, played)]
+    points: Sequence[HandOverPoint] = POINTS[:1] if keeps == OWN_STORE else POINTS
+    asks = _waits if of_graphs or keeps == OWN_STORE else _is_answered
+    handed = _resuming if of_graphs else _answering
+    first, others = list[MigrationWorld](), list[MigrationWorld]()
+    for point in points:
+        worlds = [
+            handed(point, each) for each in _at_point(point, corpus, played, asks)
+        ]
+        first += worlds[: MOST[point]]
+        others += worlds[MOST[point] :]
+    more = [*first, *others][:IN_ALL]
     return replace(corpus, worlds=(*corpus.worlds, *more))
 
 
+def _waits(item: Item) -> bool:
+    """Tell whether a run waits there."""
+    return bool(item["kind"] == "interrupt")
+
+
+def _is_answered(item: Item) -> bool:
+    """Tell whether a person answers there what a run of ADK has ended with."""
+    return bool(item["kind"] == "effect" and item["data"]["name"] == APPROVAL)
+
+
 def _at_point(
-    point: HandOverPoint, corpus: Corpus, played: Sequence[TracedWorld]
+    point: HandOverPoint, corpus: Corpus, played: Sequence[TracedWorld], asks: Asks
 ) -> list[MigrationWorld]:
     """Return the smallest worlds that leave a run there, each of another shape."""
     found: dict[Shape, MigrationWorld] = {}
@@ -65,31 +92,44 @@ def _at_point(
         if pair[0].scenario.agent is not None and not pair[0].scenario.keeps
         if not asks_itself(pair[0].scenario)
     )
-    for entry, each in sorted(usual, key=_telling):
-        for shape in _SHAPES[point](entry.scenario, each.jsonl):
+    for entry, each in sorted(usual, key=lambda pair: _telling(pair, asks)):
+        for shape in _SHAPES[point](entry.scenario, each.jsonl, asks):
             found.setdefault((entry.scenario.way, *shape), entry)
-    chosen = {id(each): each for each in found.values()}
-    return [_handed(point, each) for each in chosen.values()][: MOST[point]]
+    return [*{id(each): each for each in found.values()}.values()]
 
 
-def _telling(pair: tuple[MigrationWorld, TracedWorld]) -> tuple[bool, tuple[int, int]]:
+def _telling(
+    pair: tuple[MigrationWorld, TracedWorld], asks: Asks
+) -> tuple[bool, tuple[int, int]]:
     """Return how little a world tells: less if no tool runs that a person allowed."""
     entry, played = pair
-    return not _runs_what_was_asked(played.jsonl), size(entry.scenario)
+    return not _runs_what_was_asked(played.jsonl, asks), size(entry.scenario)
 
 
-def _runs_what_was_asked(jsonl: str) -> bool:
+def _runs_what_was_asked(jsonl: str, asks: Asks) -> bool:
     """Tell whether a tool runs that a question before it names."""
     asked = ""
-    for each in _items(jsonl) if ASKS in jsonl else ():
-        if each["kind"] == "interrupt":
+    for each in _items(jsonl) if ASKS.search(jsonl) else ():
+        if asks(each):
             asked = json.dumps(each["data"])
         elif each["kind"] == "tool_start" and f'"{each["data"]["name"]}"' in asked:
             return True
     return False
 
 
-def _handed(point: HandOverPoint, entry: MigrationWorld) -> MigrationWorld:
+def _answering(point: HandOverPoint, entry: MigrationWorld) -> MigrationWorld:
+    """Return the world with a session that is left; after a failure it goes on."""
+    changed: dict[str, object] = {"hand_over": point}
+    runs = entry.scenario.runs
+    if point == "failed" and not any(each.continues for each in runs):
+        changed["runs"] = (*runs, AND_THEN)
+        changed["model_script"] = (*entry.scenario.model_script, ANSWER)
+    scenario = entry.scenario.model_copy(update=changed)
+    return MigrationWorld(scenario, FAMILY, entry.fixed)
+
+
+def _resuming(point: HandOverPoint, entry: MigrationWorld) -> MigrationWorld:
+    """Return the world with a run that is left; one that failed is tried again."""
     changed: dict[str, object] = {"hand_over": point}
     if point == "failed" and entry.scenario.agent is not None:
         tools = tuple(map(_failing_once, entry.scenario.agent.tools))
@@ -107,36 +147,40 @@ def _failing_once(tool: ToolSpec) -> ToolSpec:
     return ToolSpec.model_validate({**given, "result": "ok", "body": body})
 
 
-def _asking(world: Scenario, jsonl: str) -> Iterator[Shape]:
-    """Yield the shape of the first question: how many calls, and what is said."""
-    if ASKS not in jsonl:
+def _asking(world: Scenario, jsonl: str, asks: Asks) -> Iterator[Shape]:
+    """Yield the shape of the first question: which run and calls, and what is said."""
+    if not ASKS.search(jsonl):
         return
     calls = 0
     for each in _items(jsonl):
         if each["kind"] == "model_response":
             calls = _calls(each)
-        elif each["kind"] == "interrupt":
-            denies = any(run.denies for run in world.runs)
-            yield calls, denies, _asked_in(each)
+        elif asks(each):
+            number = _run_of(each)
+            run = world.runs[number - 1]
+            said = bool(run.denies), len(run.replies), run.streaming
+            yield calls, number, *said, _asked_in(each)
             return
 
 
 def _asked_in(item: Item) -> Shape:
     """Return the keys of a question: which form it has."""
     data = item["data"]
-    value = data.get("value", data.get("payload"))
+    value = data.get("value", data.get("payload", data.get("data")))
     return tuple(sorted(value)) if is_mapping(value) else ()
 
 
-def _turning(world: Scenario, _: str) -> Iterator[Shape]:
+def _turning(world: Scenario, _: str, __: Asks) -> Iterator[Shape]:
     if any(run.continues for run in world.runs[1:]):
-        yield len(world.runs), bool(world.all_agents[0].tools)
+        said = [(run.continues, run.streaming) for run in world.runs]
+        yield len(world.all_agents[0].tools), *said
 
 
-def _failing(world: Scenario, jsonl: str) -> Iterator[Shape]:
+def _failing(world: Scenario, jsonl: str, _: Asks) -> Iterator[Shape]:
     """Yield the shape of the first run that failed in a tool: how many calls.
 
-    Of several that run at the same time it is luck which are kept as done.
+    Of several that run at the same time it is luck which are kept as done; and a run
+    that begins something else shows nothing of what the failed one left.
     """
     if '"tool_error"' not in jsonl:
         return
@@ -146,8 +190,11 @@ def _failing(world: Scenario, jsonl: str) -> Iterator[Shape]:
             calls, failed = _calls(each), False
         failed = failed or each["kind"] == "tool_error"
         if each["kind"] == "run_end" and failed and each["data"]["status"] == "error":
-            if calls == 1 or world.way == "sync":
-                yield (calls,)
+            number = _run_of(each)
+            later = world.runs[number : number + 1]
+            goes_on = all(run.continues for run in later)
+            if goes_on and (calls == 1 or world.way == "sync"):
+                yield calls, number, world.runs[number - 1].streaming
             return
 
 
@@ -155,14 +202,18 @@ def _items(jsonl: str) -> Iterator[Item]:
     return map(json.loads, jsonl.splitlines())
 
 
+def _run_of(item: Item) -> int:
+    return cast("int", item["run"])
+
+
 def _calls(item: Item) -> int:
     return len(item["data"]["message"].get("tool_calls", ()))
 
 
-_SHAPES: Final[Mapping[HandOverPoint, Callable[[Scenario, str], Iterator[Shape]]]] = (
-    MappingProxyType(
-        {"interrupted": _asking, "between turns": _turning, "failed": _failing}
-    )
+_SHAPES: Final[
+    Mapping[HandOverPoint, Callable[[Scenario, str, Asks], Iterator[Shape]]]
+] = MappingProxyType(
+    {"interrupted": _asking, "between turns": _turning, "failed": _failing}
 )
 
 

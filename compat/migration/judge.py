@@ -229,7 +229,10 @@ class MigrationJudge(Generic[P]):
             worlds, theirs = sessions.with_new(new, enough)
             if self.hand_over and self.old.keeps and new.keeps:
                 sessions.corpus = with_hand_over(
-                    sessions.corpus, sessions.played, of_graphs=sessions.of_graphs
+                    sessions.corpus,
+                    sessions.played,
+                    self.old.keeps,
+                    of_graphs=sessions.of_graphs,
                 )
                 worlds, theirs = sessions.with_new(new, enough)
         finally:  # worlds that were mended stay so, though NEW could not be played

@@ -11,14 +11,17 @@ as the bytes that the subject's own store makes of it; nothing here reads them.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, cast
 
 from refengine.messages import Json
+from refengine.testing.json_values import is_list, is_mapping
 
 HANDED_OVER: Final = "handed_over"
 """The operation of a checkpoint under which it is put down what a side was handed."""
+DEEPEST: Final = 4
+"""So deep is looked for what a value is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +78,30 @@ def as_text(data: bytes) -> str:
 def as_bytes(text: object) -> bytes:
     """Return the bytes of such a text."""
     return b64decode(cast("str", text))
+
+
+def types_in(
+    value: object, path: str = "", deep: int = DEEPEST
+) -> Iterator[tuple[str, Json]]:
+    """Yield the type of each part of a value by its path; not that of the whole."""
+    if path:
+        yield path, _name(type(value))
+    if not deep:
+        return
+    for step, part in _parts(value):
+        yield from types_in(part, f"{path}{step}", deep - 1)
+
+
+def _parts(value: object) -> Sequence[tuple[str, object]]:
+    if is_mapping(value):
+        return [(f".{key}", part) for key, part in value.items()]
+    if is_list(value):
+        return [(f"[{at}]", part) for at, part in enumerate(value)]
+    return ()
+
+
+def _name(kind: type) -> str:
+    """Return how a class is called, as a person would import it."""
+    if kind.__module__ in {"builtins", "__main__"}:
+        return kind.__qualname__
+    return f"{kind.__module__}.{kind.__qualname__}"

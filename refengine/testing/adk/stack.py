@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final, cast
 
@@ -29,6 +30,12 @@ from refengine.testing.adk.contents import (
     text_in,
     user_content,
 )
+from refengine.testing.adk.kept import (
+    files_of_service,
+    held_by,
+    let_go,
+    put_back,
+)
 from refengine.testing.adk.watching import AdkWatch
 from refengine.testing.flows.events import (
     USER,
@@ -38,6 +45,7 @@ from refengine.testing.flows.events import (
     known,
     question_of,
 )
+from refengine.testing.flows.halves import HalfPlay
 from refengine.testing.flows.session import FlowPlay, FlowRequest
 from refengine.testing.json_values import is_list
 from refengine.testing.recorder import snapshot
@@ -69,7 +77,13 @@ def play_adk(scenario: Scenario, world: World, got: object) -> Played:
         raise
     except Exception as error:
         raise UnbuiltError(error) from error
-    return FlowPlay(scenario, world, stack).played(got, "agents of ADK")
+    half = world.half
+    play = (
+        FlowPlay(scenario, world, stack)
+        if half is None
+        else HalfPlay(scenario, world, stack, half)
+    )
+    return replace(play.played(got, "agents of ADK"), keeps=stack.keeps)
 
 
 class AdkStack:
@@ -87,6 +101,13 @@ class AdkStack:
         self._watch.dress(root, self._runner.plugin_manager.plugins)
         check_models(got, self._watch.agents, world)
         self._root = str(root.name)
+        self._sessions: list[str] = []
+        world.recorder.kept_in = files_of_service(self._runner.session_service)
+
+    @property
+    def keeps(self) -> str:
+        """What keeps its sessions."""
+        return type(self._runner.session_service).__name__
 
     @property
     def hooks(self) -> Mapping[str, int]:
@@ -101,6 +122,7 @@ class AdkStack:
     async def begin(self, session: str, state: Mapping[str, Json]) -> None:
         """Create a session with this state."""
         service, place = self._runner.session_service, self._place(session)
+        self._sessions.append(session)
         await service.create_session(**place, state=dict(state))
 
     async def remember(self, session: str, message: Message) -> None:
@@ -140,9 +162,24 @@ class AdkStack:
         state: Mapping[str, object] = found.state
         return StoredSession(events, by_scope(state), await self._artifacts(session))
 
+    async def leave(self) -> Sequence[Json]:
+        """Return what is kept of the sessions that were begun here."""
+        places = [self._place(each) for each in self._sessions]
+        return await held_by(self._runner.session_service, places)
+
+    async def bring(self, held: Sequence[Json]) -> None:
+        """Keep that, unless it is there already; raises what the service refuses."""
+        await put_back(self._runner.session_service, held)
+
+    async def state(self, session: str) -> Mapping[str, object]:
+        """Return the state of a session as it is kept."""
+        found = await self._session(session)
+        return {} if found is None else dict(found.state)
+
     async def close(self) -> None:
-        """Let plugins and toolsets end."""
+        """Let plugins and toolsets end, and let go of what sessions are kept in."""
         await self._runner.close()
+        await let_go(self._runner.session_service)
 
     async def _session(self, session: str) -> Any:  # noqa: ANN401  # of the framework
         return await self._runner.session_service.get_session(**self._place(session))

@@ -10,7 +10,7 @@ scenario says, and goes on.
 from __future__ import annotations
 
 import warnings
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, Self
 
@@ -237,7 +237,7 @@ class FlowPlay:
         """Play what runs in another process: nothing of this one waits or warns."""
         world = self._world
         world.recorder.add("build", {})
-        for number, spec in enumerate(self._scenario.runs, 1):
+        for number, spec in self._runs():
             world.recorder.run = number
             world.run += 1
             await self._play(spec)
@@ -245,21 +245,31 @@ class FlowPlay:
         if world.misused is not None:
             raise world.misused
 
+    def _runs(self) -> Iterator[tuple[int, RunSpec]]:
+        """Yield the runs that are played here, each with its number."""
+        return enumerate(self._scenario.runs, 1)
+
     async def _play(self, spec: RunSpec) -> None:
-        recorder = self._world.recorder
         said = [parse_message(text) for text in spec.input]
         continues = spec.continues and self._number > 0
+        self._starts(spec, said, continues=continues)
+        await self._ended(self._asked(spec, said, continues=continues))
+
+    def _starts(
+        self, spec: RunSpec, said: Sequence[Message], *, continues: bool
+    ) -> None:
         given = [{"role": each.role, "content": each.content} for each in said]
         more = {"continues": True} if continues else {}
-        recorder.add("run_start", {"messages": given, **more})
-        calls = self._world.model.calls
+        self._world.recorder.add("run_start", {"messages": given, **more})
         self._person.begins(frozenset(spec.denies), spec.replies)
         self._classes.clear()
+
+    async def _ended(self, run: Awaitable[tuple[str, str]]) -> None:
+        """Wait for a run, which returns its status and answer; put down its end."""
+        calls = self._world.model.calls
         status, answer = "error", ""
         try:
-            if not continues:
-                await self._begin(spec)
-            status, answer = await self._answered(spec, said, continues=continues)
+            status, answer = await run
         except Exception as error:  # noqa: BLE001  # how a run ends is data
             self._failed(error)
         await self._end(status, answer, self._world.model.calls - calls)
@@ -274,14 +284,21 @@ class FlowPlay:
     def _session(self) -> str:
         return f"session-{self._number}"
 
-    async def _answered(
+    async def _asked(
         self, spec: RunSpec, said: Sequence[Message], *, continues: bool
     ) -> tuple[str, str]:
-        """Send the last message, and answers to questions; return status and answer."""
+        """Send the last message, to a new session unless it ``continues`` one."""
+        if not continues:
+            await self._begin(spec)
         for each in said[:-1]:
             await self._stack.remember(self._session, each)
         state = dict(spec.options) if continues else {}
-        words: Said = said[-1].content if said else ""
+        return await self._answered(spec, said[-1].content if said else "", state)
+
+    async def _answered(
+        self, spec: RunSpec, words: Said, state: Mapping[str, Json]
+    ) -> tuple[str, str]:
+        """Send this, and then answers to questions; return status and answer."""
         answer = ""
         for _ in range(RESUMED):
             calls = min(spec.steps or CALLS, CALLS)
@@ -289,11 +306,14 @@ class FlowPlay:
             answer, asked = await self._one(request)
             if not asked:
                 return "completed", answer
-            answers = self._person.answers(asked)
+            answers = self._answers(asked)
             if not answers:
                 return "interrupted", answer
             words, state = answers, {}
         raise EndlessConfirmationError
+
+    def _answers(self, asked: Sequence[FlowQuestion]) -> Sequence[FlowResponse]:
+        return self._person.answers(asked)
 
     async def _one(self, request: FlowRequest) -> tuple[str, Sequence[FlowQuestion]]:
         """Play one call of the runner; return the last final text, and questions."""

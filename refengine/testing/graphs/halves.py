@@ -6,16 +6,15 @@ and what was asked. All else the other process reads from the checkpointer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from refengine.messages import Json
 from refengine.testing.graphs.messages import said
 from refengine.testing.graphs.savers import files_of_saver, held_by, put_back, saver_of
 from refengine.testing.graphs.turn import OWN_KEYS, RunWaits, value_of, values_of
-from refengine.testing.hand_over import HANDED_OVER, LeftSession
-from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.hand_over import HANDED_OVER, LeftSession, types_in
 from refengine.testing.recorder import snapshot
 from refengine.testing.world import World
 
@@ -29,10 +28,6 @@ class NothingHeldError(LookupError):
             f"what {type(saver).__name__} keeps is not in memory, nor in a file that"
             " sqlite3 has open"
         )
-
-
-DEEPEST: Final = 4
-"""So deep is looked for what a value is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,31 +100,4 @@ def put_down(
 def types_of(values: Mapping[str, Any]) -> dict[str, Json]:
     """Return the type of each part of what a state keeps, by its path."""
     own = {key: each for key, each in values.items() if key not in OWN_KEYS}
-    return dict(types_in(own, ""))
-
-
-def types_in(
-    value: object, path: str, deep: int = DEEPEST
-) -> Iterator[tuple[str, Json]]:
-    """Yield the type of each part of a value by its path; not that of the whole."""
-    if path:
-        yield path, _name(type(value))
-    if not deep:
-        return
-    for step, part in _parts(value):
-        yield from types_in(part, f"{path}{step}", deep - 1)
-
-
-def _parts(value: object) -> Sequence[tuple[str, object]]:
-    if is_mapping(value):
-        return [(f".{key}", part) for key, part in value.items()]
-    if is_list(value):
-        return [(f"[{at}]", part) for at, part in enumerate(value)]
-    return ()
-
-
-def _name(kind: type) -> str:
-    """Return how a class is called, as a person would import it."""
-    if kind.__module__ in {"builtins", "__main__"}:
-        return kind.__qualname__
-    return f"{kind.__module__}.{kind.__qualname__}"
+    return dict(types_in(own))
