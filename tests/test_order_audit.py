@@ -354,6 +354,7 @@ def test_entry_is_called_by_its_name_or_by_its_first_callback() -> None:
         AgentMiddleware(wrap_tool_call=wraps),
         wraps,
         AgentMiddleware(before_chat_model=lambda *_: None),
+        audit_log,
     ]
 
     assert [*map(name_of, entries)] == [
@@ -362,6 +363,7 @@ def test_entry_is_called_by_its_name_or_by_its_first_callback() -> None:
         "audit_log",
         "audit_log",
         "struct",
+        "audit_log",
     ]
 
 

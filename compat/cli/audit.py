@@ -72,9 +72,9 @@ def order(  # noqa: PLR0913  # the options of the command
 
     Each two of a list are put in the other order, and the stack is played beside
     itself: struct middlewares, handlers and wrappers of tools that subject(world)
-    returns, and the middleware of create_agent. Each pair that does not commute is
-    shown with the smallest world, the worst first. An order that is meant is declared
-    in a migration.toml.
+    returns, the middleware of create_agent, and the plugins and lists of callbacks of
+    agents of ADK. Each pair that does not commute is shown with the smallest world, the
+    worst first. An order that is meant is declared in a migration.toml.
 
     Exit codes: 0 all pairs commute or are meant, 1 some do not, 2 a mistake in what
     was given, 3 a side hung or ended, 4 there is nothing to put in another order or a

@@ -7,12 +7,14 @@
 
 Struct middlewares, handlers and wrappers of tools stand in what a subject returns. The
 list that ``create_agent`` of LangChain takes can be reached only where it is called, so
-that function is replaced; what unwinds or wraps follows from the list.
+that function is replaced; what unwinds or wraps follows from the list. Plugins of ADK
+stand in its runner, and its agents have lists of callbacks.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -25,6 +27,7 @@ from refengine.agent import ChatModelAgentConfig
 from refengine.extensions import numbered
 from refengine.struct_middleware import AgentMiddleware
 from refengine.testing.json_values import is_list
+from refengine.testing.subjects import ADK, is_of
 from refengine.testing.world import World
 from refengine.tools import ToolMiddleware
 
@@ -99,6 +102,10 @@ class Ordering:
         """Return what a subject returned with its entries moved."""
         if isinstance(got, ChatModelAgentConfig):
             return self._configured(got, world)
+        if is_of(ADK, got):
+            from refengine.testing.adk.lists import with_lists_moved  # noqa: PLC0415  # an extra
+
+            return with_lists_moved(got, self._moved)
         if not is_list(got):
             return got
         structs = [each for each in got if isinstance(each, AgentMiddleware)]
@@ -193,9 +200,11 @@ def name_of(entry: object) -> str:
 
 
 def _callbacks(entry: object) -> Iterable[object]:
-    """Yield what a struct middleware, or a pair of wrappers, calls."""
+    """Yield what a struct middleware, or a pair of wrappers, calls, or the callback."""
     if isinstance(entry, ToolMiddleware):
         yield from (made for kind in KINDS if (made := getattr(entry, kind)))
+    elif inspect.isroutine(entry):
+        yield entry
     elif isinstance(entry, AgentMiddleware):
         for field in HOOKS:
             hook: object = getattr(entry, field)
