@@ -57,10 +57,11 @@ KINDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCheckout:
-    """A checkout, and the Python that has it installed."""
+    """A checkout, the Python that has it installed, and options for its checks."""
 
     folder: Path
     python: Path
+    options: Sequence[str] = ()
 
     def seconds(self, pack: str, env: Mapping[str, str]) -> float:
         """Return the processor time of one check, in seconds.
@@ -69,6 +70,7 @@ class MeasuredCheckout:
         """
         sides = [f"examples/{pack}/{name}.py" for name in ("old", "right")]
         command = [self.python, "-m", "refengine", "migrate", "check", *sides]
+        command += self.options
         counted = [sys.executable, "-P", __file__, "--count", *map(str, command)]
         done = subprocess.run(  # noqa: S603  # our own command
             counted,
@@ -128,23 +130,34 @@ class MeasuredRow:
 def measured(kind: MeasuredKind, other: MeasuredCheckout, pairs: int) -> MeasuredRow:
     """Measure one kind in turns; a kind that cannot be played here is told."""
     here = MeasuredCheckout(ROOT, Path(sys.executable))
-    sides = {"other": other, "here": here}
     with tempfile.TemporaryDirectory() as folder:
         env = {"PYTHONPYCACHEPREFIX": folder, "REFENGINE_CHANGES": "off"}
         env["PYTHONDONTWRITEBYTECODE"] = ""
         try:
-            for each in sides.values():
+            for each in (other, here):
                 each.seconds(kind.folder, env)
         except subprocess.CalledProcessError as error:
             return MeasuredRow(kind, (), absent=error.stderr.strip().splitlines()[-1])
-        found: list[tuple[float, float]] = []
-        for turn in range(pairs):
-            names = ["other", "here"][:: -1 if turn % 2 else 1]
-            took = {name: sides[name].seconds(kind.folder, env) for name in names}
-            found.append((took["other"], took["here"]))
+        found = in_turns(other, here, kind.folder, env, pairs)
         env["REFENGINE_CHANGES"] = f"{folder}/changes"
         here.seconds(kind.folder, env)
         return MeasuredRow(kind, found, here.seconds(kind.folder, env))
+
+
+def in_turns(
+    other: MeasuredCheckout,
+    here: MeasuredCheckout,
+    pack: str,
+    env: Mapping[str, str],
+    pairs: int,
+) -> list[tuple[float, float]]:
+    """Return the seconds of both in so many pairs, the first one to go changing."""
+    found: list[tuple[float, float]] = []
+    for turn in range(pairs):
+        order = [other, here][:: -1 if turn % 2 else 1]
+        took = {id(each): each.seconds(pack, env) for each in order}
+        found.append((took[id(other)], took[id(here)]))
+    return found
 
 
 def table(rows: Sequence[MeasuredRow]) -> str:
@@ -154,11 +167,15 @@ def table(rows: Sequence[MeasuredRow]) -> str:
         "|---|--:|--:|--:|--:|--:|",
         *map(_line, rows),
     ]
-    said = facts()
     pairs = max((len(each.pairs) for each in rows), default=0)
+    return "\n".join((*lines, "", medians_of(pairs), ""))
+
+
+def medians_of(pairs: int) -> str:
+    """Return the sentence under a table: what the figures are, and of what machine."""
+    said = facts()
     on = f"{said['cpu']}, {said['cores']} cores, {said['os']}, {said['python']}"
-    lines += ["", f"Medians of {pairs} pairs on {on}."]
-    return "\n".join((*lines, ""))
+    return f"Medians of {pairs} pairs on {on}."
 
 
 def _line(row: MeasuredRow) -> str:
