@@ -15,6 +15,7 @@ from compat.migration.judge import Terms
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
 from compat.report.divergence_sentence import sentence
+from refengine.testing.clock import run
 from refengine.testing.scenario_files import read_scenario
 
 INSTALLED = find_spec("google") is not None and find_spec("google.adk") is not None
@@ -158,3 +159,28 @@ def test_session_that_has_no_form_as_json_is_not_handed_over(file) -> None:
     assert verdict.fault is None
     (why,) = verdict.outside
     assert why.startswith("its session service cannot be read")
+
+
+def test_what_is_not_set_is_not_written_so_that_another_release_reads_it() -> None:
+    from google.adk.events import Event
+    from google.adk.sessions import InMemorySessionService
+    from google.genai import types
+
+    from refengine.testing.adk.kept import held_by, put_back
+
+    place = {"app_name": "desk", "user_id": "user", "session_id": "s"}
+
+    async def handed() -> tuple[str, Any]:
+        first, second = InMemorySessionService(), InMemorySessionService()
+        made = await first.create_session(**place, state={"left": None})
+        said = types.Content(role="user", parts=[types.Part(text="hi")])
+        await first.append_event(made, Event(author="user", content=said))
+        (text,) = await held_by(first, [place])
+        await put_back(second, [text])
+        return str(text), await second.get_session(**place)
+
+    text, found = run(handed())
+
+    assert text.count("null") == 1  # of the state
+    assert found.state == {"left": None}
+    assert [each.content.parts[0].text for each in found.events] == ["hi"]

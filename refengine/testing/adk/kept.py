@@ -42,12 +42,14 @@ async def held_by(
 ) -> list[Json]:
     """Return what it keeps of these sessions; nothing if that is in a file.
 
-    Raises what reading it raises, and what has no form as JSON.
+    Without what is not set, as ADK's own services write an event: a release that does
+    not have a field yet refuses it even if it is null. Raises what reading it raises,
+    and what has no form as JSON.
     """
     if files_of_service(service):
         return []
     found = [await service.get_session(**place) for place in places]
-    return [each.model_dump_json() for each in found if each is not None]
+    return [each.model_dump_json(exclude_none=True) for each in found if each is not None]
 
 
 async def put_back(service: BaseSessionService, held: Sequence[Json]) -> None:
