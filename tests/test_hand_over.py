@@ -1,5 +1,6 @@
 """Runs that OLD kept in LangGraph's checkpointers, and that NEW goes on with."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,11 @@ from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
 from compat.report.divergence_sentence import sentence
 from compat.report.migration import lines
+from refengine.testing.hand_over import LeftSession, SessionHalf
 from refengine.testing.scenario_files import read_scenario
+from refengine.testing.subjects import play_alone
+from refengine.testing.trace import Trace
+from refengine.testing.world import World
 
 DESK = '''
 from typing import Any
@@ -22,6 +27,7 @@ from langchain_core.messages import ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.store.memory import InMemoryStore
 from langgraph.types import interrupt
 
 
@@ -162,6 +168,30 @@ def unread(world):
     return desk(world, saver=InMemorySaver(serde=Unread()))
 
 
+def remembering(world):
+    """Remember in a store what was booked, and look there before a person is asked."""
+    store = InMemoryStore()
+
+    def book(books):
+        def booked(state):
+            store.put(("booked",), "c", {"who": "a"})
+            return books(state)
+
+        return booked
+
+    def asking(asks, run):
+        def looking(state):
+            known = store.get(("booked",), "c")
+            world.effect("known", None if known is None else known.value)
+            return asks(state)
+
+        return looking
+
+    graph = desk(world, book=book, asking=asking)
+    graph.store = store
+    return graph
+
+
 def forgetful(world):
     graph = desk(world)
     graph.checkpointer = None
@@ -297,6 +327,27 @@ def test_type_that_old_does_not_get_back_is_told_though_the_sides_agree(file) ->
     assert verdict.hand_over.changed == {"asked.who": ("tuple", "list")}
     told = " ".join(map(str, lines(verdict)))
     assert "asked.who is a tuple in the run, and comes back to OLD as a list" in told
+
+
+def test_items_of_a_store_in_memory_go_along(file, monkeypatch) -> None:
+    monkeypatch.syspath_prepend(file.parent)
+    subject = import_module("desk").remembering
+    scenario = WORLDS[0].scenario.model_copy(update={"hand_over": "interrupted"})
+
+    def played(half: SessionHalf) -> Trace:
+        def graph(world: World) -> object:
+            world.half = half
+            return subject(world)
+
+        return play_alone(scenario, graph).trace
+
+    first = SessionHalf()
+    played(first)
+    assert first.left is not None
+    trace = played(SessionHalf(LeftSession(**first.left.json)))
+
+    seen = [e.data["data"] for e in trace.of("effect") if e.data["name"] == "known"]
+    assert seen == [{"who": "a"}]
 
 
 def test_sides_that_keep_nothing_have_nothing_to_hand_over(file) -> None:

@@ -49,7 +49,9 @@ async def held_by(
     if files_of_service(service):
         return []
     found = [await service.get_session(**place) for place in places]
-    return [each.model_dump_json(exclude_none=True) for each in found if each is not None]
+    return [
+        each.model_dump_json(exclude_none=True) for each in found if each is not None
+    ]
 
 
 async def put_back(service: BaseSessionService, held: Sequence[Json]) -> None:

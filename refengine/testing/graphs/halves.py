@@ -12,7 +12,14 @@ from typing import Any
 
 from refengine.messages import Json
 from refengine.testing.graphs.messages import said
-from refengine.testing.graphs.savers import files_of_saver, held_by, put_back, saver_of
+from refengine.testing.graphs.savers import (
+    files_of_saver,
+    held_by,
+    items_held,
+    put_back,
+    put_items_back,
+    saver_of,
+)
 from refengine.testing.graphs.turn import OWN_KEYS, RunWaits, value_of, values_of
 from refengine.testing.hand_over import HANDED_OVER, LeftSession, types_in
 from refengine.testing.recorder import snapshot
@@ -63,6 +70,7 @@ def left_session(
         "stopped": snapshot(waits.stopped),
         "ran": [each.call_id for each in ran if each.run == run],
         "held": held,
+        "items": items_held(graph),
         **more,
     }
     return LeftSession(run + ended, world.standing, session)
@@ -77,8 +85,9 @@ def waits_of(left: LeftSession) -> RunWaits:
 
 
 def bring(graph: Any, left: LeftSession) -> None:  # noqa: ANN401  # a graph of any framework
-    """Have a graph's checkpointer hold what was left; raises what it refuses."""
+    """Have a graph keep what was left; raises what its checkpointer refuses."""
     put_back(saver_of(graph), left.session["held"])
+    put_items_back(graph, left.session["items"])
 
 
 def put_down(

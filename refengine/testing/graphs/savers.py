@@ -1,4 +1,4 @@
-"""What a checkpointer holds of threads, taken out of one process and put into another.
+"""What a graph keeps, taken out of one process and put into another: threads and items.
 
 A checkpointer whose database is a file of the session needs none of this: the file goes
 along. What any other one holds is taken out and put in through the interface that all
@@ -14,6 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, TypeAlias
 
+from langgraph.store.memory import InMemoryStore
+
+from refengine.testing.graphs.turn import STORED
 from refengine.testing.hand_over import as_bytes, as_text
 
 Saver: TypeAlias = Any  # a checkpointer of any release
@@ -50,6 +53,25 @@ def put_back(saver: Saver, entries: Iterable[Entry]) -> None:
     for each in entries:
         if saver.get_tuple(each["config"]) is None:
             _put(saver, each)
+
+
+def items_held(graph: Any) -> list[Entry]:  # noqa: ANN401  # a graph of any framework
+    """Return what its store in memory holds; other stores are the subject's affair."""
+    store, saver = getattr(graph, "store", None), saver_of(graph)
+    if not isinstance(store, InMemoryStore):
+        return []
+    return [
+        {"at": [*each.namespace], "key": each.key, "value": _written(saver, each.value)}
+        for each in store.search((), limit=STORED)
+    ]
+
+
+def put_items_back(graph: Any, entries: Iterable[Entry]) -> None:  # noqa: ANN401  # as above
+    """Have its store hold these, unless it does; raises as ``put_back``."""
+    store, saver = getattr(graph, "store", None), saver_of(graph)
+    for each in entries if store is not None else ():
+        if store.get(tuple(each["at"]), each["key"]) is None:
+            store.put(tuple(each["at"]), each["key"], _read(saver, each["value"]))
 
 
 def files_of_saver(saver: Saver | None) -> frozenset[str]:
