@@ -68,7 +68,8 @@ def items_held(graph: Any) -> list[Entry]:  # noqa: ANN401  # a graph of any fra
 
 def put_items_back(graph: Any, entries: Iterable[Entry]) -> None:  # noqa: ANN401  # as above
     """Have its store hold these, unless it does; raises as ``put_back``."""
-    store, saver = getattr(graph, "store", None), saver_of(graph)
+    store: Any = getattr(graph, "store", None)
+    saver = saver_of(graph)
     for each in entries if store is not None else ():
         if store.get(tuple(each["at"]), each["key"]) is None:
             store.put(tuple(each["at"]), each["key"], _read(saver, each["value"]))
