@@ -95,6 +95,46 @@ def subject(world):
 """,
     "",
 )
+REVIEWED = """
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import interrupt
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import tool
+@tool
+def pay(order: str, amount: int) -> str:
+    "Give money back."
+    return f"paid {{amount}} for {{order}}"
+def review(state):
+    refused = []
+    for call in state["messages"][-1].tool_calls:
+        asked = call["args"].get("amount")
+        if call["name"] != "pay" or not isinstance(asked, int) or asked <= 100:
+            continue
+        if not interrupt({{"order": call["args"]["order"], "amount": asked}}):
+            said = ToolMessage("refused", tool_call_id=call["id"])
+            {guard}
+    return {{"messages": refused}}
+def subject(world):
+    lc = world.as_langchain()
+    tools, saver = [*lc.tools, pay], InMemorySaver()
+"""
+REVIEW = Form(
+    f"""from langgraph.prebuilt import create_react_agent
+{REVIEWED}
+    return create_react_agent(
+        lc.model, tools, post_model_hook=review, checkpointer=saver
+    )
+""",
+    f"""from langchain.agents import create_agent
+from langchain.agents.middleware import after_model
+{REVIEWED}
+    @after_model
+    def reviews(state, runtime):
+        return review(state)
+    return create_agent(lc.model, tools, middleware=[reviews], checkpointer=saver)
+""",
+    "",
+)
 FLOW = Form(
     """
 from compat.dialects.flow import LlmAgent
@@ -179,6 +219,14 @@ PORTS = {
     ),
     "an own tool that asks for each call": (
         *(GRAPH, DELETED.format(said=QUESTION), DELETED.format(said=QUESTION)),
+        "right",
+    ),
+    "the last of two refusals alone, of calls that are asked about by what they cost": (
+        *(REVIEW, "refused.append(said)", "refused = [said]"),
+        "wrong",
+    ),
+    "each refusal of calls that are asked about by what they cost": (
+        *(REVIEW, "refused.append(said)", "refused.append(said)"),
         "right",
     ),
     # In three of five seeds no world showed this, nor what is the other way round.

@@ -120,10 +120,14 @@ def test_a_world_is_a_few_lines_of_code() -> None:
     ]
 
 
-def test_a_tool_of_the_subject_is_called_by_its_name() -> None:
-    world = read_scenario({"agent": {}, "model_script": ["assistant:[o1:<own 1>({})]"]})
+def test_a_tool_of_the_subject_is_called_by_name_with_what_it_is_given() -> None:
+    script = ['assistant:[o1:<own 1>({"integer": 1})]', "assistant:[o2:pay({})]"]
+    world = read_scenario({"agent": {}, "model_script": script})
+    called = {"o1": ("refund", '{"amount": 1}'), "o2": ("other", '{"to": "Bo"}')}
 
-    assert [*code(world, {"o1": "refund"})] == ['model = [call("refund", id="o1")]']
+    assert [*code(world, called)] == [
+        'model = [call("refund", {"amount": 1}, id="o1"), call("pay", id="o2")]'
+    ]
 
 
 @pytest.mark.parametrize(

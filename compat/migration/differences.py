@@ -220,6 +220,16 @@ class TraceChannels:
             for text in _error_texts(item)
         ]
 
+    @property
+    def called(self) -> Mapping[str, tuple[str, str]]:
+        """The calls that the model made, by id: a tool's name and its arguments."""
+        self._seen = self._seen or Seen(self.jsonl)
+        return {
+            str(call["id"]): (str(call["name"]), str(call["arguments"]))
+            for item in self._seen.of("model_response")
+            for call in item["data"]["message"].get("tool_calls", ())
+        }
+
     def text(self, channel: str) -> str:
         """Return a channel as canonical JSON: equal texts, equal channels."""
         if channel not in self._texts:

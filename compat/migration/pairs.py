@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, Protocol, TypeAlias
 
@@ -181,6 +181,10 @@ class SeenPair:
     @property
     def divergence(self) -> DescribedDivergence | None:
         """The first difference in time, named; None if there is none."""
+        told = self._first()
+        return told and replace(told, called=self.old.called)
+
+    def _first(self) -> DescribedDivergence | None:
         found = differences(self.old, self.new, self.channels, self.masks)
         if not found:
             return None

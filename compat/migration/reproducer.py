@@ -14,7 +14,6 @@ from typing import Final
 
 from compat.report.counterexample import code
 from compat.report.divergence_sentence import sentence
-from compat.report.migration import names_in
 from compat.verdicts.migration import DescribedDivergence, Migration, Side
 from compat.wire.scrubbing.scrubber import (
     json_without_secrets,
@@ -96,7 +95,7 @@ def _script(
             "",
             f"{found.where} ({at.channel} {at.path}), in this world:",
             "",
-            *(f"    {line}" for line in code(world, names_in(found))),
+            *(f"    {line}" for line in code(world, found.called)),
         )
     )
     where = {

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from textwrap import indent
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from pydantic import BaseModel
 
@@ -88,6 +88,8 @@ RUN: Final[Mapping[str, str]] = MappingProxyType(
         "after": "then_the_caller",
     }
 )
+Called: TypeAlias = "Mapping[str, tuple[str, str]]"
+"""Calls by id: the name of a tool, and its arguments."""
 ENDS: Final[Mapping[str, str]] = MappingProxyType(
     {"repeat_last": "  # and then the last again", "fail": "  # and then it fails"}
 )
@@ -102,20 +104,18 @@ HANDED: Final[Mapping[HandOverPoint, str]] = MappingProxyType(
 )
 
 
-def code(
-    world: Scenario, names: Mapping[str, str] = MappingProxyType({})
-) -> Iterator[str]:
+def code(world: Scenario, called: Called = MappingProxyType({})) -> Iterator[str]:
     """Yield the lines: what the agents have, what the model answers, the runs.
 
-    A world calls the tools of a subject by their place; ``names`` are what they are
-    called, by the id of a call.
+    A world calls the tools of a subject by their place; ``called`` are what they are
+    named and what they are given, by the id of a call.
     """
     agents = world.all_agents
     for number, agent in enumerate(agents):
         if len(agents) > 1:
             yield f"# agent {number}{f', {agent.name}' if agent.name else ''}"
         yield from _agent(agent)
-    answers = [_answer(each, names) for each in world.model_script]
+    answers = [_answer(each, called) for each in world.model_script]
     end = ENDS.get(world.script_end, "")
     if answers:
         yield from _assigned("model", answers, end)
@@ -187,7 +187,7 @@ def _given(spec: BaseModel, names: Mapping[str, str]) -> Iterator[str]:
             yield f"{name}={literal(whole[field])}"
 
 
-def _answer(entry: ScriptEntry, names: Mapping[str, str]) -> str:
+def _answer(entry: ScriptEntry, called: Called) -> str:
     if isinstance(entry, ModelFailure):
         return f"error({_text(entry.error)})"
     if isinstance(entry, ModelChunks):
@@ -195,7 +195,7 @@ def _answer(entry: ScriptEntry, names: Mapping[str, str]) -> str:
         if entry.stream_error:
             pieces.append(f"then=error({_text(entry.stream_error)})")
         return f"pieces({', '.join(pieces)})"
-    return _message(entry, "assistant", names)
+    return _message(entry, "assistant", called)
 
 
 def _run(run: RunSpec) -> Iterator[str]:
@@ -232,7 +232,9 @@ def _called(name: str, given: Sequence[str]) -> str:
 
 
 def _message(
-    text: str, plain: str = "user", names: Mapping[str, str] = MappingProxyType({})
+    text: str,
+    plain: str = "user",
+    called: Called = MappingProxyType({}),
 ) -> str:
     """Return a message; one of the role ``plain`` that only says something, as text."""
     try:
@@ -240,7 +242,7 @@ def _message(
     except NotationError:
         return _text(text)
     if message.tool_calls:
-        return _calls(message, names)
+        return _calls(message, called)
     if message.role == plain and not _more(message):
         return _text(message.content)
     given = [_text(message.content), *_more(message)]
@@ -248,11 +250,16 @@ def _message(
     return f"{name}({', '.join(given)})"
 
 
-def _calls(message: Any, names: Mapping[str, str]) -> str:  # noqa: ANN401  # a Message
+def _calls(
+    message: Any,  # noqa: ANN401  # a Message
+    called: Called,
+) -> str:
     calls: list[str] = []
     for each in message.tool_calls:
-        of = [] if each.arguments in {"", "{}"} else [_arguments(each.arguments)]
-        name = names.get(each.id or "", each.name) if "<" in each.name else each.name
+        name, arguments = each.name, each.arguments
+        if "<" in name:
+            name, arguments = called.get(each.id or "", (name, arguments))
+        of = [] if arguments in {"", "{}"} else [_arguments(arguments)]
         given = [_text(name), *of, f"id={_text(each.id or '')}"]
         calls.append(f"call({', '.join(given)})")
     if not message.content and len(calls) == 1:

@@ -44,7 +44,6 @@ STYLES: Final = {"-": "red", "+": "green", " ": "dim"}
 MANY: Final = 12
 """So many lines of one kind are shown; the JSON report has all of them."""
 _LINE: Final = re.compile(", line (?=\\d+: )")
-_CALL: Final = re.compile(r"([\w-]+): (\w+)\(")
 NARROW: Final = 80
 """So long is a line of a sentence at most."""
 BROAD: Final = 120
@@ -328,7 +327,7 @@ def _divergence(
         yield Text()
         yield Text(f"{which_world(verdict)}:")
         yield from (
-            _indented(f"  {line}") for line in code(verdict.world, names_in(found))
+            _indented(f"  {line}") for line in code(verdict.world, found.called)
         )
 
 
@@ -380,11 +379,6 @@ def _is_beside(found: DescribedDivergence) -> bool:
     if MISSING in values:
         return not any(map(is_mapping, values))
     return len(found.lines) <= 1 or not is_mapping(values[0])
-
-
-def names_in(found: DescribedDivergence) -> Mapping[str, str]:
-    """Return what the tools are called that are called around it, by the call's id."""
-    return dict(each for _, text in found.lines for each in _CALL.findall(text))
 
 
 def _near(rows: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -23,7 +23,6 @@ from compat.report.migration import (
     basis_lines,
     holds_weakly,
     lines,
-    names_in,
     unnoticed_things,
 )
 from compat.report.plain_text import plain
@@ -156,7 +155,7 @@ def _evidence(verdict: Migration) -> Iterator[str]:
     if found is not None and world is not None:
         around = [f"{mark} {text}" for mark, text in rows_beside(found.lines)]
         yield from _block("diff", around)
-        yield from _block("python", code(world, names_in(found)))
+        yield from _block("python", code(world, found.called))
     yield from ("", "<details><summary>The whole report</summary>")
     yield from _block("text", _report(verdict))
     yield from ("", "</details>")

@@ -20,7 +20,6 @@ from compat.report.migration import (
     headline_of,
     holds_weakly,
     lines,
-    names_in,
     version_lines,
     which_world,
 )
@@ -127,4 +126,4 @@ def _beside(verdict: Migration) -> Iterator[Beside]:
 def _code(verdict: Migration) -> Iterator[str]:
     found, world = verdict.divergence, verdict.world
     if found is not None and world is not None:
-        yield from map(plain, code(world, names_in(found)))
+        yield from map(plain, code(world, found.called))

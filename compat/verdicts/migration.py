@@ -59,6 +59,8 @@ class DescribedDivergence:
     and ``+`` if only the new one. ``causes`` are errors that only one side had before
     it, or why a way is lost, in the words of what raised them. ``innermost`` is all
     that has to be allowed if it is meant, and ``difference`` what a person sees of it.
+    ``called`` are the calls that OLD's model made, by id: what a tool is named and is
+    given, where a world has only the place of one of the subject's own.
     """
 
     code: str
@@ -70,6 +72,9 @@ class DescribedDivergence:
     causes: Sequence[tuple[Side, str]] = ()
     places: Sequence[tuple[Side, str]] = ()
     innermost: Difference | None = None
+    called: Mapping[str, tuple[str, str]] = field(
+        default_factory=dict[str, tuple[str, str]]
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,7 +231,7 @@ class GraphPerson(RepliesInTurn):
 
     def _own(self, value: object, reply: ReplySpec, call: Call | None) -> object:
         """Return the answer to a question of the subject's own form."""
-        calls = [call] if call is not None else list(self._named_in(value))
+        calls = [call] if call is not None else [*self._named_in(value)]
         if not calls:
             self._world.effect(QUESTION, {"value": snapshot(value)})
         said = [self.says(each, reply.kind) for each in calls]
@@ -241,13 +241,16 @@ class GraphPerson(RepliesInTurn):
         args: object = calls[0].get("args") if calls else None
         return _filled(reply.value, _edited(args))
 
-    def _named_in(self, value: object) -> Iterator[Call]:
-        """Yield the calls of the last response that a question names."""
+    def _named_in(self, value: object) -> Sequence[Call]:
+        """Return the calls of the last response that a question names, or else shows.
+
+        It shows one if it says of its arguments what no other call's say.
+        """
         pending = self.pending()
         named = dict.fromkeys(_names_in(value))
-        for call in pending:
-            if call["id"] in named or call["name"] in named:
-                yield call
+        found = [e for e in pending if e["id"] in named or e["name"] in named]
+        shown = [each for each in pending if _is_shown(each["args"], value)]
+        return found or (shown if len(shown) == 1 else [])
 
     def pending(self) -> list[dict[str, Any]]:
         """Return the calls of the last answer."""
@@ -285,6 +288,13 @@ def _allowed(request: Mapping[str, Any]) -> dict[str, Collection[str]]:
 
 def _is_older(value: object) -> bool:
     return is_mapping(value) and is_mapping(value.get("action_request"))
+
+
+def _is_shown(args: object, value: object) -> bool:
+    """Tell whether a question is made of a call's arguments, by their names."""
+    if not (is_mapping(value) and is_mapping(args)) or not value:
+        return False
+    return all(key in args and args[key] == each for key, each in value.items())
 
 
 def _names_in(value: object) -> Iterator[str]:

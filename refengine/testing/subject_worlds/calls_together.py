@@ -183,27 +183,29 @@ def _answered(words: Words) -> Iterator[Sequence[CallTurn]]:
 
 
 def _asked(words: Words, *, by_number: bool) -> Iterator[CallTurn]:
-    """Yield calls of which a person denies the first alone, and then the last alone.
+    """Yield calls of which a person denies the first alone, the last alone, and all.
 
-    Of one tool beside another, and twice: a person may be asked about either.
+    Of one tool beside another, and twice: a person may be asked about either. Those of
+    own tools come with a small number, and with one more than any in the source: a
+    person may be asked about what is much, and then about two such calls.
     """
+    names = words.some_names[:NAMES]
+    much = max(words.some_numbers) + 1
     mine = [own(at) for at in range(OWN_TOOLS)] if by_number else []
-    names = [*mine, *words.some_names[:NAMES]]
-    for at, name in enumerate(names):
-        given = [json_text(_given(name, said)) for said in "def"]
-        called = [name, name, names[at - 1]]
-        calls = [
-            ToolCall(f"{'def'[place]}{at}", each, given[place])
-            for place, each in enumerate(called)
-        ]
+    fits = [{**FIT, "integer": number} for number in (FIT["integer"], much)]
+    cases = [
+        *((name, mine[at - 1], fit) for fit in fits for at, name in enumerate(mine)),
+        *((name, names[at - 1], None) for at, name in enumerate(names)),
+    ]
+    for at, (name, other, fit) in enumerate(cases):
+        said = [{**fit, "string": e} if fit else {"q": e} for e in "def"]
+        called = zip("def", (name, name, other), map(json_text, said), strict=True)
+        calls = [ToolCall(f"{place}{at}", *each) for place, *each in called]
         yield CallTurn((*calls,), (calls[0].id,))
         again = [replace(each, id=f"{each.id}x") for each in calls[::-1]]
         yield CallTurn((*again,), (again[-1].id,))
-
-
-def _given(name: str, said: str) -> Data:
-    """Return what a call is given: what fits, of a tool of the subject's own."""
-    return {**FIT, "string": said} if name.startswith("<own") else {"q": said}
+        every = [replace(each, id=f"{each.id}y") for each in calls]
+        yield CallTurn((*every,), tuple(each.id for each in every))
 
 
 def _worlds(words: Words, turns: Sequence[CallTurn]) -> Iterator[tuple[str, Data]]:
