@@ -26,13 +26,21 @@ def test_empty_file_has_defaults(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("old = ", "is not TOML"),
-        ("olt = 'x'", "olt: there is no such entry"),
+        ("olt = 'x'", "olt: 'olt' is not a known entry; did you mean 'old'?"),
+        ("unlike = 'x'", "not a known entry; there are about, old, old_engine"),
+        (
+            "[[allow]]\npath = 'x'",
+            "it stands in a case: [[cases.'new.py'.allow]]",
+        ),
+        ("holds = 'x'", "holds: it belongs to [cases.'new.py']"),
+        ("[[order]]\nrole = 'x'", "role: it belongs to [[cases.'new.py'.allow]]"),
+        ("[cases.'a.py']\nhold = 'x'", "cases.a.py.hold: 'hold' is not a known entry"),
         ("old = ''", "old: String should have at least 1 character"),
         ("require = 'same-effect'", "did you mean 'same-effects'?"),
         ("require = 'x'", "there are same-answer, same-state"),
         ("[samples]", "samples: give 'texts', 'ids' or 'documents', or leave it out"),
         ("[samples]\ntexts = []", "samples.texts: Tuple should have at least 1 item"),
-        ("[samples]\nnames = ['a']", "samples.names: there is no such entry"),
+        ("[samples]\nnames = ['a']", "'names' is not a known entry; there are texts"),
         ("outside = ['at least one tol']", "did you mean 'at least one tool'?"),
         (
             "[cases.'a.py']\nholds = 'x'",

@@ -47,8 +47,9 @@ reason = "a log has no names in it"
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Final
 
 from pydantic import (
@@ -61,6 +62,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic_core import ErrorDetails
 
 from compat.migration.codes import CODES
 from compat.migration.options import known
@@ -216,13 +218,45 @@ def load_settings(path: Path) -> Settings:
     except ValidationError as error:
         found = error.errors(include_url=False)
         problems = [
-            f"{'.'.join(map(str, each['loc'])) or 'top level'}: {_said(each['msg'])}"
+            f"{'.'.join(map(str, each['loc'])) or 'top level'}: {_said(each)}"
             for each in found
         ]
         raise SettingsError(path, problems) from None
 
 
-def _said(message: str) -> str:
-    if message == "Extra inputs are not permitted":
-        return "there is no such entry"
-    return message.removeprefix("Value error, ")
+PARTS: Final[Mapping[str, type[SettingsPart]]] = MappingProxyType(
+    {
+        "the top of the file": Settings,
+        "[cases.'new.py']": DeclaredCase,
+        "[[cases.'new.py'.allow]]": Allowance,
+        "[samples]": DeclaredSamples,
+        "[[volatile]]": Volatile,
+        "[[equivalent]]": Equivalent,
+        "[[order]]": MeantOrder,
+    }
+)
+"""What has entries, as it is written."""
+
+
+def _said(problem: ErrorDetails) -> str:
+    """Return what is wrong; of an unknown entry where it belongs, or what there is."""
+    if problem["type"] != "extra_forbidden":
+        return problem["msg"].removeprefix("Value error, ")
+    *above, name = map(str, problem["loc"])
+    if name == "allow":
+        return "it stands in a case: [[cases.'new.py'.allow]]"
+    mine = _part_at(above).model_fields
+    homes = [at for at, part in PARTS.items() if name in part.model_fields]
+    if homes:
+        return f"it belongs to {homes[0]}"
+    try:
+        return known(name, mine, "entry")
+    except ValueError as error:
+        return str(error)
+
+
+def _part_at(above: Sequence[str]) -> type[SettingsPart]:
+    """Return the part in which an entry stands, by what stands above it."""
+    last = "allow" if "allow" in above[2:] else next(iter(above), "the top of the file")
+    ends = (last, f"[{last}]", f"[[{last}]]", f"[{last}.'new.py']", f".{last}]]")
+    return next(part for at, part in PARTS.items() if at.endswith(ends))
