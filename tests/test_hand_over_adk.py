@@ -64,6 +64,27 @@ def other_app(world):
     return desk(world, SqliteSessionService("sessions.db"), app="desk2")
 
 
+class Strict(SqliteSessionService):
+    """Refuse what it did not write itself."""
+
+    def __init__(self, file):
+        super().__init__(file)
+        self.made = set()
+
+    async def create_session(self, **given):
+        self.made.add(given["session_id"])
+        return await super().create_session(**given)
+
+    async def get_session(self, **given):
+        if given["session_id"] not in self.made:
+            raise ValueError("these sessions are of version 1: migrate them first")
+        return await super().get_session(**given)
+
+
+def strict(world):
+    return desk(world, Strict("sessions.db"))
+
+
 def memory(world):
     return desk(world, InMemorySessionService())
 
@@ -144,6 +165,19 @@ def test_sessions_that_new_does_not_find_are_refused(file, new) -> None:
     )
     assert "SessionNotFoundError" in sentence(verdict.divergence, verdict.world)
     assert judged(file, "old", new, hand_over=False).holds == "identical"
+
+
+def test_sessions_that_new_refuses_to_read_are_told_in_its_own_words(file) -> None:
+    verdict = judged(file, "old", "strict")
+
+    assert (verdict.divergence.code, verdict.hand_over.diverging) == (
+        "HAND_OVER_REFUSED",
+        4,
+    )
+    assert (
+        "new",
+        "ValueError: these sessions are of version 1: migrate them first",
+    ) in verdict.divergence.causes
 
 
 def test_type_that_json_does_not_have_is_told_of_the_state_of_a_session(file) -> None:

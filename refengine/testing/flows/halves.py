@@ -30,8 +30,6 @@ from refengine.testing.scenario import RunSpec, Scenario
 from refengine.testing.trace import to_json
 from refengine.testing.world import World
 
-Left = Mapping[str, Any]
-
 
 class KeptStack(FlowStack, Protocol):
     """Agents of a framework whose sessions another process can go on with."""
@@ -58,6 +56,7 @@ class HalfPlay(FlowPlay):
         super().__init__(scenario, world, stack)
         self._keeper, self._half = stack, half
         self._open: Sequence[FlowQuestion] = ()
+        self._refusal: Exception | None = None
 
     def _runs(self) -> Iterator[tuple[int, RunSpec]]:
         given = self._half.given
@@ -101,10 +100,10 @@ class HalfPlay(FlowPlay):
     async def _leave(self, run: int) -> None:
         recorder = self._world.recorder
         try:
-            state, held = await self._keeper.state(self._session), self._keeper.leave()
+            state = await self._keeper.state(self._session)
             session: dict[str, Any] = {
                 "number": self._number,
-                "held": [*await held],
+                "held": [*await self._keeper.leave()],
                 "types": dict(types_in(state)),
                 "open": [asdict(each) for each in self._open],
                 "calls": _last_calls(recorder),
@@ -120,37 +119,35 @@ class HalfPlay(FlowPlay):
 
     async def _handed(self, spec: RunSpec, left: LeftSession) -> None:
         """Play the run that is begun or resumed here, with what the service has."""
-        error = await self._refusal_of(left)
-        stored, state = await self._stored(), await self._keeper.state(self._session)
-        self._kept = len(stored.events)
-        self._put_down(stored, state, left)
-        if left.session["open"]:
-            self._world.recorder.earlier_calls = left.session["calls"]
-            self._starts(spec, (), continues=True)
-            await self._ended(self._resumed(spec, left, error))
-        elif error is None:
-            await super()._play(spec)
-        else:
-            self._starts(spec, (), continues=True)
-            await self._ended(_raised(error))
-
-    async def _refusal_of(self, left: LeftSession) -> Exception | None:
         try:
             await self._keeper.bring(left.session["held"])
+            stored, state = (
+                await self._stored(),
+                await self._keeper.state(self._session),
+            )
         except Exception as error:  # noqa: BLE001  # as above
-            return error
-        return None
+            self._refusal, stored, state = error, StoredSession(), {}
+        self._kept = len(stored.events)
+        self._put_down(stored, state, left)
+        if self._refusal is None and not left.session["open"]:
+            await super()._play(spec)
+            return
+        self._world.recorder.earlier_calls = left.session["calls"]
+        self._starts(spec, (), continues=True)
+        await self._ended(self._resumed(spec, left))
 
-    async def _resumed(
-        self, spec: RunSpec, left: LeftSession, error: Exception | None
-    ) -> tuple[str, str]:
-        """Answer what the run was left with; raises ``error`` where it was refused."""
-        if error is not None:
-            raise error
+    async def _resumed(self, spec: RunSpec, left: LeftSession) -> tuple[str, str]:
+        """Answer what the run was left with; raises what it was refused with."""
+        if self._refusal is not None:
+            raise self._refusal
         answers = super()._answers([*map(_question, left.session["open"])])
         if not answers:
             return "interrupted", ""
         return await self._answered(spec, answers, {})
+
+    async def _stored(self) -> StoredSession:
+        """Return what is kept; of a session that was refused nothing can be read."""
+        return StoredSession() if self._refusal else await super()._stored()
 
     def _put_down(
         self, stored: StoredSession, state: Mapping[str, object], left: LeftSession
@@ -168,11 +165,7 @@ class HalfPlay(FlowPlay):
         self._world.recorder.add("checkpoint", data)
 
 
-async def _raised(error: Exception) -> tuple[str, str]:
-    raise error
-
-
-def _question(told: Left) -> FlowQuestion:
+def _question(told: Mapping[str, Any]) -> FlowQuestion:
     call = told["call"]
     return FlowQuestion(told["id"], told["name"], FlowCall(**call), told["hint"])
 
