@@ -11,6 +11,7 @@ from refengine.testing.channels import CHANNELS
 from refengine.testing.trace import MISSING
 
 USER = {"role": "user", "content": "a\nb"}
+ASKS = {"role": "assistant", "tool_calls": [{"name": "refund"}]}
 RUN = {"id": "c1", "name": "refund", "arguments": "{}", "call_id": "c1"}
 REFUSED = read_scenario(
     {
@@ -44,12 +45,37 @@ def found(
             ),
         ),
         (
+            found(
+                "MESSAGE_CHANGED",
+                {**ASKS, "content": "my card is 4"},
+                {**ASKS, "content": "my card is #"},
+                "requests",
+            ),
+            (
+                "In the first run, the model's answer reads the model's call of"
+                ' `refund` beside "my card is #" in NEW, and the model\'s call of'
+                ' `refund` beside "my card is 4" in OLD.'
+            ),
+        ),
+        (
             found("TOOLS_MERGE", ["a", "b"], ["a"]),
             "In the first run, NEW shows the model fewer tools, and OLD shows it `b`.",
         ),
         (
             found("EXTRA_CALL", MISSING, RUN, "tool_executions"),
             "In the first run, NEW runs `refund`, and OLD does not.",
+        ),
+        (
+            found(
+                "EFFECT_CHANGED",
+                {"name": "pay", "args": {"sum": 2}, "approved": True},
+                {"name": "pay", "args": {}, "approved": True, "asked": {"sum": 1}},
+                "effects",
+            ),
+            (
+                "In the first run, NEW does a side effect with `pay`, shown with"
+                ' {"sum": 1}, and OLD with `pay`, shown as it is called.'
+            ),
         ),
         (
             found("EFFECT_LOST", {"name": "banner", "data": "on"}, MISSING, "effects"),

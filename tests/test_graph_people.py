@@ -4,7 +4,11 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware, before_model
+from langchain.agents.middleware import (
+    HumanInTheLoopMiddleware,
+    after_model,
+    before_model,
+)
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -20,10 +24,12 @@ CALLS = ['assistant:[c1:t({"q": 1})][c2:u({})]', "assistant:done"]
 KINDS = ("yes", "no", "edited", "text", "nothing")
 
 
-def played(build: Any, *replies: dict[str, Any], **run: Any) -> Trace:
+def played(
+    build: Any, *replies: dict[str, Any], script: list[str] = CALLS, **run: Any
+) -> Trace:
     data = {
         "agent": {"tools": TOOLS},
-        "model_script": CALLS,
+        "model_script": script,
         "runs": [{"input": ["user:hi"], "replies": list(replies), **run}],
         "way": "sync",
     }
@@ -39,6 +45,24 @@ def asks_by(question: Any) -> Any:
             if len(state["messages"]) > 1:
                 return None
             return {"messages": [AIMessage(repr(interrupt(question)))]}
+
+        face = world.as_langchain()
+        saver = InMemorySaver()
+        return create_agent(
+            face.model, face.tools, middleware=[asks], checkpointer=saver
+        )
+
+    return build
+
+
+def asks_after(question: Any) -> Any:
+    """Return a graph that asks once the model has called tools."""
+
+    def build(world: World) -> Any:
+        @after_model
+        def asks(state: Any, runtime: Any) -> None:
+            if state["messages"][-1].tool_calls:
+                interrupt(question)
 
         face = world.as_langchain()
         saver = InMemorySaver()
@@ -102,6 +126,33 @@ def test_question_about_no_call_is_an_effect_as_it_is() -> None:
 
     assert effect.data["name"] == "question"
     assert effect.data["data"] == {"value": {"q": "sure?"}}
+
+
+@pytest.mark.parametrize(
+    ("question", "seen"),
+    [
+        ({"tool": "t", "q": 1}, {"name": "t", "args": {"q": 1}, "approved": True}),
+        ({"q": 1}, {"name": "t", "args": {"q": 1}, "approved": True}),
+        (
+            {"tool": "t", "of": {"q": 2}},
+            {"name": "t", "args": {"q": 1}, "approved": True, "asked": {"q": 2}},
+        ),
+    ],
+)
+def test_question_is_about_the_call_that_it_names_or_shows(
+    question: Any, seen: dict[str, Any]
+) -> None:
+    (effect,) = played(asks_after(question)).of("effect")
+
+    assert effect.data == {"name": "approval", "data": seen}
+    assert effect.call_id == "c1"
+
+
+def test_of_two_calls_of_one_name_it_is_the_one_whose_arguments_are_shown() -> None:
+    calls = ['assistant:[c1:t({"q": 1})][c2:t({"q": 2})]', "assistant:done"]
+    (effect,) = played(asks_after({"tool": "t", "q": 2}), script=calls).of("effect")
+
+    assert effect.call_id == "c2"
 
 
 def own_tool_that_asks(world: World) -> Any:

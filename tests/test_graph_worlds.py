@@ -179,6 +179,36 @@ def test_options_have_values_of_their_type(annotation: str, values: Any) -> None
     assert graph_words([source]).options == (Option("o", values, needed=True),)
 
 
+@pytest.mark.parametrize(
+    ("source", "forms"),
+    [
+        ('x = runtime.context.o == "Pro"', ()),
+        ('x = runtime.context.o.lower() == "Pro"', ("A", "pRO")),
+        ('x = runtime.context.o.strip() == "Pro"', (" a ", " Pro ")),
+    ],
+)
+def test_texts_come_in_the_forms_that_a_source_makes_alike(source, forms) -> None:
+    (option,) = graph_words([source]).options
+
+    assert option.edges == forms
+
+
+def test_value_is_of_the_type_that_a_source_puts_in_its_place() -> None:
+    source = 'x = state.get("kept") or {}\ny = runtime.context.get("used") or 0'
+
+    (option,) = graph_words([source]).options
+    assert (option.name, {*option.values}) == ("used", {-1, 0, 1, 2})
+
+
+def test_session_outlasts_each_number_and_then_asks_again() -> None:
+    worlds = of_family("talks", GraphWords(), replace(WORDS, numbers=(3,)))
+
+    said = [[run.input[0] for run in world.runs] for world in worlds]
+    topics = [f"user:topic {at}" for at in (0, 1, 2, 3, 3, 0, 1)]
+    assert said == [topics, topics]
+    assert all(not run.options for world in worlds for run in world.runs)
+
+
 def test_errors_are_found_but_not_the_general_ones() -> None:
     source = "try: pass\nexcept (TimeoutError, Exception, ConnectionError): pass"
 
@@ -219,8 +249,8 @@ def test_own_tools_are_called_in_some_worlds() -> None:
     assert set(own) >= {"<own 0>", "<own 1>", "<own 2>"}
 
 
-def of_family(name: str, more: GraphWords = MORE) -> list[Any]:
-    made = graph_worlds(WORDS, more, [], 0)
+def of_family(name: str, more: GraphWords = MORE, words: Words = WORDS) -> list[Any]:
+    made = graph_worlds(words, more, [], 0)
     return [read_scenario(each, "here") for family, each in made if family == name]
 
 

@@ -7,7 +7,7 @@ import pytest
 from refengine.messages import Message, ToolCall
 from refengine.testing.own_tools import own, with_own_tools
 from refengine.testing.subject_worlds.adk_worlds import adk_worlds
-from refengine.testing.subject_worlds.named_values import adk_words
+from refengine.testing.subject_worlds.named_values import GraphWords, adk_words
 from refengine.testing.subject_worlds.own_tool_names import own_tool_names
 from refengine.testing.subject_worlds.source import python_sources
 from refengine.testing.subject_worlds.words import Words
@@ -157,3 +157,13 @@ PLAYED = [
         },
     )
 ]
+
+
+def test_agent_is_left_after_as_many_answers_as_a_number_of_the_source() -> None:
+    words = GraphWords(adk=True, agents=("helper",))
+    made = adk_worlds(Words(numbers=(2,)), words, (), 0)
+    scripts = [world["model_script"] for _, world in made]
+
+    transfer = 'assistant:[later:transfer_to_agent({"agent_name": "helper"})]'
+    before = [each.index(transfer) for each in scripts if transfer in each]
+    assert before == [2]

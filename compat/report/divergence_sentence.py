@@ -270,7 +270,8 @@ def _of_mapping(value: Mapping[str, Any]) -> str:
 def _message(value: Mapping[str, Any]) -> str:
     calls = [each["name"] for each in value.get("tool_calls", ())]
     if calls:
-        return f"the model's call of {_phrase(calls)}"
+        beside = f" beside {_quoted(said)}" if (said := value.get("content")) else ""
+        return f"the model's call of {_phrase(calls)}{beside}"
     return f"{_whose(value)} {_quoted(value.get('content') or '')}"
 
 
@@ -296,11 +297,21 @@ def _named(value: Mapping[str, Any]) -> str:
     return f"`{value['name']}`{more}"
 
 
+def _approval(value: Mapping[str, Any]) -> str:
+    """Return of which call a person was asked, and with what other arguments."""
+    if not isinstance(value.get("name"), str) or "args" not in value:
+        return ""  # of some state, as above
+    asked = json.dumps(value.get("asked"), ensure_ascii=False)
+    how = f"with {brief(asked, WIDE)}" if "asked" in value else "as it is called"
+    return f"`{value['name']}`, shown {how}"
+
+
 _BY_KEY: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = MappingProxyType(
     {
         "error": lambda value: f"`{value['error']}`",
         "point": _point,
         "model_calls": _counts,
+        "approved": _approval,
         "name": _named,
     }
 )

@@ -157,8 +157,12 @@ class GraphPerson(RepliesInTurn):
         self.earlier: list[dict[str, Any]] = []
         """The calls of the last answer that the model gave in another process."""
 
-    def says(self, call: Call, kind: str = "yes") -> str:
-        """Return how the person answers about a call; that it was asked is put down."""
+    def says(self, call: Call, kind: str = "yes", asked: object = None) -> str:
+        """Return how the person answers about a call; that it was asked is put down.
+
+        So is what the question says otherwise of its arguments than they are: who is
+        asked about one sum allows no other.
+        """
         call_id = call.get("id") or self._id_of(call)
         kind = "no" if call_id in self.denied else kind
         question: dict[str, Json] = {
@@ -166,6 +170,8 @@ class GraphPerson(RepliesInTurn):
             "args": snapshot(call.get("args")),
             "approved": kind not in {"no", "nothing"},
         }
+        if unlike := dict(_unlike(asked, call.get("args"))):
+            question["asked"] = snapshot(unlike)
         # An interrupt is answered between calls of the graph, in no call's own code.
         with calling(call_id):
             self._world.effect(APPROVAL, question)
@@ -234,7 +240,8 @@ class GraphPerson(RepliesInTurn):
         calls = [call] if call is not None else [*self._named_in(value)]
         if not calls:
             self._world.effect(QUESTION, {"value": snapshot(value)})
-        said = [self.says(each, reply.kind) for each in calls]
+        asked = value if len(calls) == 1 else None
+        said = [self.says(each, reply.kind, asked) for each in calls]
         if "no" in said and reply.kind != "no":
             no = (each for each in self.replies if each.kind == "no")
             reply = next(no, ReplySpec(kind="no", value=False))
@@ -244,13 +251,18 @@ class GraphPerson(RepliesInTurn):
     def _named_in(self, value: object) -> Sequence[Call]:
         """Return the calls of the last response that a question names, or else shows.
 
-        It shows one if it says of its arguments what no other call's say.
+        Of several of that name it is the one whose arguments it shows, if that is one;
+        without a name every word of the question has to be an argument.
         """
         pending = self.pending()
-        named = dict.fromkeys(_names_in(value))
-        found = [e for e in pending if e["id"] in named or e["name"] in named]
-        shown = [each for each in pending if _is_shown(each["args"], value)]
-        return found or (shown if len(shown) == 1 else [])
+        names = dict.fromkeys(_names_in(value))
+        named = [e for e in pending if e["id"] in names or e["name"] in names]
+        shown = [
+            each
+            for each in named or pending
+            if _is_shown(each["args"], value, whole=not named)
+        ]
+        return shown if len(shown) == 1 else named
 
     def pending(self) -> list[dict[str, Any]]:
         """Return the calls of the last answer."""
@@ -290,11 +302,22 @@ def _is_older(value: object) -> bool:
     return is_mapping(value) and is_mapping(value.get("action_request"))
 
 
-def _is_shown(args: object, value: object) -> bool:
-    """Tell whether a question is made of a call's arguments, by their names."""
-    if not (is_mapping(value) and is_mapping(args)) or not value:
+def _unlike(asked: object, args: object) -> Iterator[tuple[str, object]]:
+    """Yield what a question says of arguments, by their names, that they are not."""
+    if not (is_mapping(asked) and is_mapping(args)):
+        return
+    for key, each in asked.items():
+        if key in args and args[key] != each:
+            yield key, each
+        yield from _unlike(each, args)
+
+
+def _is_shown(args: object, value: object, *, whole: bool) -> bool:
+    """Tell whether a question has arguments of a call, by name; as a ``whole`` only."""
+    if not (is_mapping(value) and is_mapping(args)):
         return False
-    return all(key in args and args[key] == each for key, each in value.items())
+    keys = value.keys() if whole else value.keys() & args.keys()
+    return bool(keys) and all(key in args and args[key] == value[key] for key in keys)
 
 
 def _names_in(value: object) -> Iterator[str]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final
 
+from refengine.messages import ToolCall
 from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import parse_message, show_message
 from refengine.testing.scenario import Scenario
@@ -22,7 +23,13 @@ from refengine.testing.subject_worlds.graph_worlds import (
     graph_given,
     graph_worlds,
 )
-from refengine.testing.subject_worlds.kit import Data, fit, fixed_world, json_text
+from refengine.testing.subject_worlds.kit import (
+    Data,
+    answer,
+    fit,
+    fixed_world,
+    json_text,
+)
 from refengine.testing.subject_worlds.named_values import GraphWords
 from refengine.testing.subject_worlds.words import Words
 
@@ -40,6 +47,7 @@ FRAMEWORK: Final = frozenset(
 TRANSFER: Final = "transfer_to_agent"
 AGENTS: Final = 6
 """Transfers go to so many agents by name."""
+LATEST: Final = 6
 GO: Final = "user:go"
 FAILURES: Final = "failures"
 FAILING: Final = frozenset(("error", "stream_error", "body"))
@@ -105,6 +113,26 @@ def adk_fitted(world: object, most: int | None = RUNS, *, own_ids: bool = True) 
     return made
 
 
+def _later(words: Words) -> Sequence[int]:
+    """Return after how many answers there is a transfer: after what may be counted."""
+    return [n for n in words.numbers if 0 < n <= LATEST][:2] or [1]
+
+
+def _transferred_later(name: str, most: int) -> Data:
+    """Return a session with so many answers, then a transfer, and one turn more.
+
+    What was counted or kept of the one agent does not concern the other one.
+    """
+    call = ToolCall("later", TRANSFER, json_text({"agent_name": name}))
+    plain = [f"assistant:answer {at}" for at in range(most)]
+    script = [*plain, answer("", [call]), "assistant:there", "assistant:still there"]
+    runs: list[Data] = [
+        {"input": ["user:go"], **({"continues": True} if at else {})}
+        for at in range(most + 2)
+    ]
+    return {"agent": {}, "model_script": script, "runs": runs}
+
+
 def _said(texts: Sequence[str]) -> list[str]:
     """Return what was said, without systems, tools and calls; the user is the last."""
     found: list[str] = []
@@ -139,6 +167,9 @@ def adk_inputs(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
         )
         streamed = [{**run, "streaming": at % 2 == 1} for run in made["runs"]]
         yield "transfers", {**made, "runs": streamed}
+    for most in _later(words):
+        for name in more.agents[:AGENTS]:
+            yield "transfers", _transferred_later(name, most)
     for number, name in enumerate(more.agents[:AGENTS]):
         fails = ("tool", "model")[number % 2]
         yield "transfers", fixed_world(f"failing after: {fails}", there=[name])

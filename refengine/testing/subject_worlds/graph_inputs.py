@@ -45,6 +45,14 @@ MIXED: Final = ("TimeoutError", "ConnectionError", "ValueError", "RuntimeError")
 TOGETHER: Final = 12
 """So many single words of a subject's stand in one text."""
 RUNS: Final = 8
+TALKED_ON: Final = "talks"
+"""The family whose turns hold what a subject gathers, and are given no more of it."""
+TALKS: Final = 3
+"""So many numbers of the subject's are outlasted by a session,"""
+TALKED: Final = 10
+"""which has so many turns at most,"""
+AGAIN: Final = 3
+"""the last few of which ask again what was asked before."""
 SCHEMAS: Final = 2
 """So many of the subject's names are tools that refuse arguments."""
 STARTS: Final = 3
@@ -61,6 +69,7 @@ def inputs(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
         yield family, with_schemas(made, tools, calls=False)
     yield from _together(words)
     yield from _decomposed(words)
+    yield from _talks(words)
     yield EQUAL_IDS, fixed_world(EQUAL_IDS, name=words.some_names)
     if more.counts:
         yield from _counted(words)
@@ -119,6 +128,31 @@ def _decomposed(words: Words) -> Iterator[tuple[str, Data]]:
         runs = [{"input": [f"user:{encoded(each)}"]} for each in both]
         agent: Data = {"tools": [{"name": name, "result": "<args>"}]}
         yield "unicode", {"agent": agent, "model_script": script, "runs": runs}
+
+
+def _talks(words: Words) -> Iterator[tuple[str, Data]]:
+    """Yield sessions with more turns than a number of the subject's, and old topics.
+
+    Who keeps the last few of something has to forget some of it. Which, shows where
+    what came last, first and second comes again behind all that is kept.
+    """
+    some = (number for number in words.numbers if 1 < number < TALKED - AGAIN)
+    name = words.some_names[0]
+    for most in [*dict.fromkeys(some)][:TALKS]:
+        topics = [f"topic {at}" for at in range(most + 1)]
+        said = [*topics, topics[-1], topics[0], topics[1]]
+        runs: list[Data] = [
+            {"input": [f"user:{each}"], **({"continues": True} if at else {})}
+            for at, each in enumerate(said)
+        ]
+        plain = [f"assistant:about {each}" for each in said]
+        yield TALKED_ON, {"agent": {}, "model_script": plain, "runs": runs}
+        called: list[object] = []
+        for at, each in enumerate(said):
+            asks = [ToolCall(f"k{at}", name, json_text({"q": each}))]
+            called += (answer("", asks), "assistant:done")
+        agent: Data = {"tools": [{"name": name, "result": "<args>"}]}
+        yield TALKED_ON, {"agent": agent, "model_script": called, "runs": runs}
 
 
 def _counted(words: Words) -> Iterator[tuple[str, Data]]:

@@ -20,7 +20,12 @@ from refengine.messages import Message, ToolCall
 from refengine.testing.notation import SURROGATE, parse_message, show_message
 from refengine.testing.own_tools import own
 from refengine.testing.scenario import Scenario
-from refengine.testing.subject_worlds.graph_inputs import EQUAL_IDS, argued, inputs
+from refengine.testing.subject_worlds.graph_inputs import (
+    EQUAL_IDS,
+    TALKED_ON,
+    argued,
+    inputs,
+)
 from refengine.testing.subject_worlds.kit import (
     Data,
     Kit,
@@ -91,7 +96,8 @@ def graph_worlds(
         # Not in turn: families yield pairs, and all of one kind would have one way.
         plain = Dice(f"{seed}/way/{at}").chance(2) or _is_race(made)
         way = "sync" if plain else "async"
-        yield family, _dressed(made, more, dice, way=way, given=family != BY_NAME)
+        given = None if family == BY_NAME else family != TALKED_ON
+        yield family, _dressed(made, more, dice, way=way, given=given)
 
 
 def _without(made: Data, own_tools: Collection[str]) -> Data:
@@ -141,9 +147,10 @@ def _by_name(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
         given += [(option, option.values[0], each) for each in ways[1:]]
     if not more.options:
         return
-    call = ToolCall("v0", words.some_names[0], "{}")
-    script = [answer("", [call]), "assistant:done"]
-    tool = {"name": call.name, "result": "<args>"}
+    # Twice, for who counts: by what is given, more or less may be allowed.
+    calls = [ToolCall(f"v{at}", words.some_names[0], "{}") for at in range(2)]
+    script = [*(answer("", [each]) for each in calls), "assistant:done"]
+    tool = {"name": words.some_names[0], "result": "<args>"}
     for start in range(0, len(given), TURNS):
         some = given[start : start + TURNS]
         runs = [{"input": ["user:go"], **_given_alone(more, each)} for each in some]
@@ -372,20 +379,23 @@ def _answered(messages: Sequence[Message]) -> list[str]:
 
 
 def _dressed(
-    made: Data, more: GraphWords, dice: Dice, way: str, *, given: bool
+    made: Data, more: GraphWords, dice: Dice, way: str, *, given: bool | None
 ) -> Data:
     """Return a world with its way, and in some worlds denied calls.
 
-    Most are ``given`` values by name, if they have not their own already.
+    Most are ``given`` values by name, if they have not their own already; where that
+    is false, only what they need, and where it is None, none.
     """
     script = made.get("model_script", ())
     calls = [call.id for entry in script for call in _calls(entry)]
     denied = calls[:: 1 + dice.below(2)] if dice.chance(DENIES) else []
-    most = not dice.chance(PLAIN)
+    most = not dice.chance(PLAIN) and given is True
     runs: list[Data] = []
     replies = _replies(more, dice)
     for run in made.get("runs", ()):
-        named = values_given(more, dice, all_of_them=most) if given else {}
+        named: Data = {}
+        if given is not None:
+            named = values_given(more, dice, all_of_them=most)
         named |= {"denies": denied} if denied else {}
         # Where a world says by itself which calls are denied, the others are not.
         said = _told(more, ["yes"])[:1] if "denies" in run else replies

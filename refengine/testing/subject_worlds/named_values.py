@@ -12,6 +12,7 @@ import ast
 import builtins
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
@@ -28,6 +29,7 @@ from refengine.testing.subject_worlds.schema_edges import (
     typical,
 )
 from refengine.testing.subject_worlds.source import (
+    FOLDS,
     PythonSource,
     constant_of,
     lookup_of,
@@ -86,6 +88,8 @@ BY_TYPE: Final[Mapping[str, tuple[Value, ...]]] = MappingProxyType(
     }
 )
 CONTAINERS: Final = frozenset(("list", "dict", "Sequence", "Mapping"))
+STRIPS: Final = frozenset(("strip", "lstrip", "rstrip"))
+"""Methods after which spaces around a text count for nothing."""
 AROUND: Final = frozenset(("NotRequired", "Required", "Annotated", "Optional"))
 """What stands around the type of a field."""
 
@@ -104,6 +108,7 @@ class NamedValues:
         self.choices: dict[str, tuple[str, ...]] = {}
         self.texts: dict[str, None] = {"a": None}
         self.numbers: dict[float, None] = {}
+        self.methods: set[str] = set()
         self._aliases: dict[str, str] = {}
         self._constants: dict[str, str] = {}
         self._tried: frozenset[int] = frozenset()
@@ -123,6 +128,7 @@ class NamedValues:
         for node in source.nodes:
             self._said(node)
             self._looked_up(node)
+        self.methods |= methods_in(source.nodes)
         self._declared(source.nodes)
 
     def asks(self, name: str) -> bool:
@@ -193,7 +199,7 @@ class NamedValues:
         self._name(name, door, needed=needed)
         for default in found.defaults[:1]:
             self._value(default)
-            kind = type(constant_of(default)).__name__
+            kind = _kind_of(default)
             if isinstance(name, str) and kind in BY_TYPE:
                 self.types.setdefault(name, kind)
 
@@ -244,6 +250,31 @@ class NamedValues:
             self.numbers[value] = None
 
 
+def methods_in(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names of methods that are called."""
+    calls = (each.func for each in nodes if isinstance(each, ast.Call))
+    return {each.attr for each in calls if isinstance(each, ast.Attribute)}
+
+
+def other_forms(texts: Iterable[str], methods: AbstractSet[str]) -> list[str]:
+    """Return texts as a caller may write them, where a source makes them alike first.
+
+    In the other case where the case counts for nothing, and with spaces around where
+    those do: a port that does not is told by these alone.
+    """
+    some = [each for each in texts if each.strip()]
+    cases = [each.swapcase() for each in some] if methods & FOLDS else []
+    spaced = [f" {each} " for each in some] if methods & STRIPS else []
+    return [each for each in (*cases, *spaced) if each not in some]
+
+
+def _kind_of(default: ast.expr) -> str:
+    """Return the type of a value that is written there, as it is called."""
+    if isinstance(default, ast.List | ast.Dict):
+        return type(default).__name__.lower()
+    return type(constant_of(default)).__name__
+
+
 def _tried(nodes: Iterable[ast.AST]) -> Iterator[int]:
     """Yield the ids of nodes that stand where a missing value is caught."""
     for node in nodes:
@@ -292,7 +323,8 @@ class Option:
 
     One that is ``needed`` is taken without asking whether it is there. A caller of OLD
     gives it by one of the ``doors`` at a time, or by all; where there are none, it is
-    not known by which. ``edges`` are values at the bounds of its schema, also beyond.
+    not known by which. ``edges`` are values at the bounds of its schema, also beyond,
+    and texts in other forms.
     """
 
     name: str
@@ -413,7 +445,9 @@ def _options(found: NamedValues, old: NamedValues) -> Iterator[Option]:
         if name in old.elsewhere:  # perhaps in what stands for one of the others
             known = []
         needed = asks or name in found.required
-        yield Option(name, values, needed, tuple(known))
+        said = [each for each in values if isinstance(each, str)]
+        forms = tuple(other_forms(said, found.methods))
+        yield Option(name, values, needed, tuple(known), forms)
 
 
 def _at_edges(option: Option, schemas: Sequence[Schema]) -> Option:
@@ -428,6 +462,7 @@ def _at_edges(option: Option, schemas: Sequence[Schema]) -> Option:
     some = [*(each for each in option.values), *map(typical, schemas)]
     fit = [each for each in some if any(fits(each, schema) for schema in schemas)]
     values = [each for at, each in enumerate(fit) if each not in fit[:at]]
+    near = [*option.edges, *near]
     return replace(option, values=tuple(values or some[:1]), edges=tuple(near))
 
 
@@ -512,10 +547,12 @@ class _StateKeys:
     numbers: dict[int, None] = field(default_factory=dict[int, None])
     texts: dict[str, None] = field(default_factory=dict[str, None])
     assigned: dict[str, ast.expr] = field(default_factory=dict[str, ast.expr])
+    methods: set[str] = field(default_factory=set[str])
 
     def read(self, source: PythonSource) -> None:
         """Take over what one source says."""
         self.assigned.update(source.assigned)
+        self.methods |= methods_in(source.nodes)
         for node in source.nodes:
             self._compared(node)
             self._looked_up(node)
@@ -534,7 +571,8 @@ class _StateKeys:
             return tuple(dict.fromkeys([*near, 0, 1]))
         if kind in BY_TYPE:
             return BY_TYPE[kind]
-        return (*([*self.texts][:MOST] or ["a"]), "", 1)
+        texts = [*self.texts][:MOST] or ["a"]
+        return (*texts, *other_forms(texts, self.methods), "", 1)
 
     def _compared(self, node: ast.AST) -> None:
         if not isinstance(node, ast.Compare):
@@ -554,9 +592,7 @@ class _StateKeys:
             return
         self.kinds.setdefault(key, "")
         for default in found.defaults:
-            kind = type(constant_of(default)).__name__
-            kind = "list" if isinstance(default, ast.List) else kind
-            kind = "dict" if isinstance(default, ast.Dict) else kind
+            kind = _kind_of(default)
             if kind in BY_TYPE:
                 self.kinds[key] = kind
 

@@ -138,7 +138,7 @@ class Lookup(NamedTuple):
     defaults: Sequence[ast.expr] = ()
 
 
-def lookup_of(node: ast.AST) -> Lookup | None:
+def lookup_of(node: ast.AST) -> Lookup | None:  # noqa: PLR0911  # a table: one return a kind
     """Return how a node looks for a key, if it does."""
     match node:
         case ast.Subscript(value=holder, slice=key, ctx=ctx):
@@ -152,6 +152,9 @@ def lookup_of(node: ast.AST) -> Lookup | None:
             return Lookup("setdefault", func.value, key, more)
         case ast.Call(args=[holder, key, *more]) if named(node.func) == "getattr":
             return Lookup("getattr", holder, key, more)
+        case ast.BoolOp(op=ast.Or(), values=[first, *others]):  # state.get("n") or 0
+            found = lookup_of(first)
+            return found and found._replace(defaults=(*found.defaults, *others))
         case _:
             return None
 

@@ -45,6 +45,8 @@ PATTERN_TURNS: Final = 400
 """Of many words, each is used in fewer shapes."""
 PAIRED: Final = 16
 """So many names and numbers, the first ones, meet each other."""
+WRITTEN: Final = 4
+"""So many numbers, the first ones, are arguments as texts."""
 KEYS: Final = 12
 """So many names of the subject's are keys of one object of arguments."""
 
@@ -113,6 +115,8 @@ class WordTurns:
             yield from self._counted(length)
         for value in lengths(words, 10**9):
             yield from self._valued(value)
+        for number in words.numbers[:WRITTEN]:  # as models write them, too
+            yield from self._valued(str(number))
 
     def of_texts(self) -> Iterator[WordTurn]:
         """Yield turns with each text in each place, in several shapes."""
