@@ -134,6 +134,10 @@ def test_question_about_no_call_is_an_effect_as_it_is() -> None:
         ({"tool": "t", "q": 1}, {"name": "t", "args": {"q": 1}, "approved": True}),
         ({"q": 1}, {"name": "t", "args": {"q": 1}, "approved": True}),
         (
+            {"tool": "t", "q": "$1.00"},
+            {"name": "t", "args": {"q": 1}, "approved": True},
+        ),
+        (
             {"tool": "t", "of": {"q": 2}},
             {"name": "t", "args": {"q": 1}, "approved": True, "asked": {"q": 2}},
         ),

@@ -307,9 +307,15 @@ def _unlike(asked: object, args: object) -> Iterator[tuple[str, object]]:
     if not (is_mapping(asked) and is_mapping(args)):
         return
     for key, each in asked.items():
-        if key in args and args[key] != each:
+        if key in args and not _is_told(args[key], each):
             yield key, each
         yield from _unlike(each, args)
+
+
+def _is_told(arg: object, said: object) -> bool:
+    """Tell whether a question says a value, in whatever words: 5, or "$5.00"."""
+    numbers = isinstance(arg, int | float) and isinstance(said, int | float)
+    return arg == said or (not numbers and str(arg) in str(said))
 
 
 def _is_shown(args: object, value: object, *, whole: bool) -> bool:
