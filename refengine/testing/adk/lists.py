@@ -43,10 +43,16 @@ def _with_plugins_moved(got: object, moved: Moved) -> tuple[object, object]:
     if isinstance(got, App):
         got.plugins = moved(PLUGINS, got.plugins)
         return got.root_agent, got
-    if isinstance(got, tuple) and len(pair := cast("tuple[object, ...]", got)) == 2:
+    pair = pair_of(got)
+    if len(pair) == 2:
         root, plugins = pair
         return root, (root, moved(PLUGINS, plugins) if is_list(plugins) else plugins)
     return got, got
+
+
+def pair_of(got: object) -> tuple[object, ...]:
+    """Return the parts of what a subject returned, nothing if it has none."""
+    return cast("tuple[object, ...]", got) if isinstance(got, tuple) else ()
 
 
 def agents_below(root: object) -> Iterator[BaseAgent]:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import cache
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from google.adk.agents import BaseAgent, LlmAgent
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
@@ -36,6 +36,7 @@ from refengine.testing.adk.kept import (
     let_go,
     put_back,
 )
+from refengine.testing.adk.lists import pair_of
 from refengine.testing.adk.watching import AdkWatch
 from refengine.testing.flows.events import (
     USER,
@@ -266,7 +267,7 @@ def runner_of(got: object, bridge: AdkBridge) -> Runner:
 def _parts(got: object) -> tuple[BaseAgent, list[BasePlugin]]:
     if isinstance(got, BaseAgent):
         return got, []
-    parts = _pair(got)
+    parts = pair_of(got)
     if len(parts) != 2:
         raise SubjectError(got, "that is nothing of ADK that can be run", INSTEAD)
     root, plugins = parts
@@ -281,10 +282,6 @@ def _parts(got: object) -> tuple[BaseAgent, list[BasePlugin]]:
             why = f"plugins[{at}] is {_named(each)}, not a plugin"
             raise SubjectError(parts, why, INSTEAD)
     return root, [*plugins]
-
-
-def _pair(got: object) -> tuple[object, ...]:
-    return cast("tuple[object, ...]", got) if isinstance(got, tuple) else ()
 
 
 def _named(value: object) -> str:

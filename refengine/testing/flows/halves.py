@@ -119,14 +119,14 @@ class HalfPlay(FlowPlay):
 
     async def _handed(self, spec: RunSpec, left: LeftSession) -> None:
         """Play the run that is begun or resumed here, with what the service has."""
+        stored = StoredSession()
+        state: Mapping[str, object] = {}
         try:
             await self._keeper.bring(left.session["held"])
-            stored, state = (
-                await self._stored(),
-                await self._keeper.state(self._session),
-            )
+            stored = await self._stored()
+            state = await self._keeper.state(self._session)
         except Exception as error:  # noqa: BLE001  # as above
-            self._refusal, stored, state = error, StoredSession(), {}
+            self._refusal = error
         self._kept = len(stored.events)
         self._put_down(stored, state, left)
         if self._refusal is None and not left.session["open"]:
