@@ -17,6 +17,7 @@ from typing import Any, Final, cast
 
 from refengine.messages import Json
 from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.trace import Trace
 
 HANDED_OVER: Final = "handed_over"
 """The operation of a checkpoint under which it is put down what a side was handed."""
@@ -50,6 +51,10 @@ class SessionHalf:
     given: LeftSession | None = None
     left: LeftSession | None = None
 
+    def plays(self, number: int) -> bool:
+        """Tell whether the run with that number, from 1, is in this half."""
+        return self.left is None and (self.given is None or number >= self.given.run)
+
 
 def half_of(request: Mapping[str, Any]) -> SessionHalf | None:
     """Return the half of a session that is asked for; None if it is a whole one."""
@@ -57,6 +62,31 @@ def half_of(request: Mapping[str, Any]) -> SessionHalf | None:
         return None
     given = request["half"]
     return SessionHalf(None if given is None else LeftSession(**given))
+
+
+def calls_made(trace: Trace, run: int) -> list[str | None]:
+    """Return the ids of the calls that came to an end in a run."""
+    return [each.call_id for each in trace.of("tool_end") if each.run == run]
+
+
+def handed_over(
+    left: LeftSession,
+    *,
+    messages: Sequence[Json],
+    values: Json,
+    types: Mapping[str, Json],
+    pending: Sequence[Json],
+) -> dict[str, Any]:
+    """Return what is put down of what a side has of a run that it was handed."""
+    return {
+        "op": HANDED_OVER,
+        "messages": messages,
+        "values": values,
+        "types": types,
+        "were": left.session.get("types", {}),
+        "pending": pending,
+        "ran": left.session["ran"],
+    }
 
 
 def with_files(left: LeftSession, files: Mapping[str, bytes]) -> LeftSession:

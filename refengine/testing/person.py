@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from refengine.agent import ChatModelAgentConfig
 from refengine.testing.doors import Engine
-from refengine.testing.hand_over import HANDED_OVER, LeftSession, as_bytes, as_text
+from refengine.testing.hand_over import (
+    LeftSession,
+    as_bytes,
+    as_text,
+    calls_made,
+    handed_over,
+)
 from refengine.testing.kept_runs import RecordingKeeper
 from refengine.testing.scenario import ReplySpec
 
@@ -159,13 +165,12 @@ class Person:
         """Leave the session in its run, with what its store holds of that."""
         assert self._world is not None  # noqa: S101  # or nothing would be left
         assert self._world.half is not None  # noqa: S101  # as above
-        ran = (each for each in self._seen.trace().of("tool_end"))
         session = {
             "key": key,
             "pending": [
                 [str(e.address), e.address.call_id, e.payload] for e in pending
             ],
-            "ran": [each.call_id for each in ran if each.run == self.run],
+            "ran": calls_made(self._seen.trace(), self.run),
             "records": {key: [as_text(e) for e in await self._store.read(key)]},
         }
         left = LeftSession(self.run, self._world.standing, session)
@@ -175,9 +180,8 @@ class Person:
         """Return the answers to what a run asked elsewhere, and put both down."""
         pending = left.session["pending"]
         asked = [payload for _, _, payload in pending]
-        nothing: Mapping[str, Json] = {key: {} for key in ("values", "types", "were")}
-        seen = {"pending": asked, "ran": left.session["ran"], "messages": []}
-        self._seen.add("checkpoint", {"op": HANDED_OVER, **nothing, **seen})
+        data = handed_over(left, messages=[], values={}, types={}, pending=asked)
+        self._seen.add("checkpoint", data)
         denies = self.spec.denies
         given: dict[str, Json] = {at: call not in denies for at, call, _ in pending}
         self._seen.add("resume", {"answers": [*given.values()]})

@@ -204,6 +204,11 @@ class Recorder:
         self._all = [replace(each, seq=seq) for seq, each in all_left]
         return calls[min(positions)]
 
+    @property
+    def last_calls(self) -> list[str]:
+        """The ids of the calls in the model's last answer."""
+        return self._last_calls()[1]
+
     def _last_calls(self) -> tuple[int, list[str]]:
         """Return where the last response stands, and the ids of its calls."""
         for at in range(len(self._all) - 1, -1, -1):

@@ -162,9 +162,7 @@ class Session:
     def _is_played(self, number: int) -> bool:
         """Tell whether a run is in the half of the session that is played here."""
         half = self._worlds[0].half
-        if half is None or half.given is None:
-            return half is None or half.left is None
-        return number >= half.given.run
+        return half is None or half.plays(number)
 
     async def _build(self) -> bool:
         for world in self._worlds:

@@ -11,15 +11,13 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from google.adk.events import Event
 from google.adk.sessions import BaseSessionService, Session
 
 from refengine.messages import Json
-
-NO_FILE: Final = ("", ":memory:")
-"""What a database of SQLite is called that is in memory."""
+from refengine.testing.isolation.folder import NO_FILES
 
 
 def files_of_service(service: BaseSessionService) -> frozenset[str]:
@@ -32,7 +30,7 @@ def files_of_service(service: BaseSessionService) -> frozenset[str]:
     url: Any = getattr(getattr(service, "db_engine", None), "url", None)
     if url is not None and url.get_backend_name() == "sqlite":
         file = url.database
-    if not isinstance(file, str) or file in NO_FILE:
+    if not isinstance(file, str) or file in NO_FILES:
         return frozenset()
     return frozenset((os.path.realpath(file),))
 
@@ -58,11 +56,14 @@ async def put_back(service: BaseSessionService, held: Sequence[Json]) -> None:
     """Have it keep these sessions, unless it does; raises what it refuses."""
     for text in held:
         given = Session.model_validate_json(cast("str", text))
-        place = {"app_name": given.app_name, "user_id": given.user_id}
-        place["session_id"] = given.id
-        if await service.get_session(**cast("Any", place)) is not None:
+        place: dict[str, Any] = {
+            "app_name": given.app_name,
+            "user_id": given.user_id,
+            "session_id": given.id,
+        }
+        if await service.get_session(**place) is not None:
             continue
-        made = await service.create_session(**cast("Any", place), state=given.state)
+        made = await service.create_session(**place, state=given.state)
         for event in given.events:
             await service.append_event(made, Event.model_validate(event))
 

@@ -20,14 +20,14 @@ from refengine.testing.flows.events import (
 )
 from refengine.testing.flows.session import FlowPlay, FlowStack
 from refengine.testing.hand_over import (
-    HANDED_OVER,
     LeftSession,
     SessionHalf,
+    calls_made,
+    handed_over,
     types_in,
 )
-from refengine.testing.recorder import Recorder
+from refengine.testing.recorder import snapshot
 from refengine.testing.scenario import RunSpec, Scenario
-from refengine.testing.trace import to_json
 from refengine.testing.world import World
 
 
@@ -60,13 +60,12 @@ class HalfPlay(FlowPlay):
 
     def _runs(self) -> Iterator[tuple[int, RunSpec]]:
         given = self._half.given
-        first = 1 if given is None else given.run
         if given is not None:
             self._world.stand(given.world)
-            self._world.run = first - 1
+            self._world.run = given.run - 1
             self._number = given.session["number"]
         for number, spec in super()._runs():
-            if number >= first and self._half.left is None:
+            if self._half.plays(number):
                 yield number, spec
 
     async def _play(self, spec: RunSpec) -> None:
@@ -106,8 +105,8 @@ class HalfPlay(FlowPlay):
                 "held": [*await self._keeper.leave()],
                 "types": dict(types_in(state)),
                 "open": [asdict(each) for each in self._open],
-                "calls": _last_calls(recorder),
-                "ran": _ran(recorder, run) if self._open else [],
+                "calls": recorder.last_calls,
+                "ran": calls_made(recorder.trace(), run) if self._open else [],
             }
         except Exception as error:  # noqa: BLE001  # a service of anybody's
             self.refused = f"its session service cannot be read: {error}"
@@ -153,15 +152,13 @@ class HalfPlay(FlowPlay):
         self, stored: StoredSession, state: Mapping[str, object], left: LeftSession
     ) -> None:
         """Put down what a side has of a session that it was handed."""
-        data = {
-            "op": HANDED_OVER,
-            "messages": [said for each in stored.events for said in each.messages],
-            "values": stored.state,
-            "types": dict(types_in(state)),
-            "were": left.session["types"],
-            "pending": [each.call.json for each in _unanswered(stored)],
-            "ran": left.session["ran"],
-        }
+        data = handed_over(
+            left,
+            messages=[said for each in stored.events for said in each.messages],
+            values=snapshot(stored.state),
+            types=dict(types_in(state)),
+            pending=[each.call.json for each in _unanswered(stored)],
+        )
         self._world.recorder.add("checkpoint", data)
 
 
@@ -175,16 +172,3 @@ def _unanswered(stored: StoredSession) -> Sequence[FlowQuestion]:
     asked = {q.id: q for each in stored.events for q in each.questions}
     answered = {r.id for each in stored.events for r in each.responses}
     return [question for id_, question in asked.items() if id_ not in answered]
-
-
-def _last_calls(recorder: Recorder) -> list[str]:
-    """Return the ids of the calls in the model's last answer."""
-    last = recorder.last("model_response")
-    message: Any = {} if last is None else to_json(last.data["message"])
-    return [str(call["id"]) for call in message.get("tool_calls", ())]
-
-
-def _ran(recorder: Recorder, run: int) -> list[str | None]:
-    """Return the calls that were made in a run."""
-    ends = recorder.trace().of("tool_end")
-    return [each.call_id for each in ends if each.run == run]

@@ -237,7 +237,7 @@ class GraphPerson(RepliesInTurn):
 
     def _own(self, value: object, reply: ReplySpec, call: Call | None) -> object:
         """Return the answer to a question of the subject's own form."""
-        calls = [call] if call is not None else [*self._named_in(value)]
+        calls = self._named_in(value) if call is None else [call]
         if not calls:
             self._world.effect(QUESTION, {"value": snapshot(value)})
         asked = value if len(calls) == 1 else None

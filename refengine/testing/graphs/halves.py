@@ -21,7 +21,12 @@ from refengine.testing.graphs.savers import (
     saver_of,
 )
 from refengine.testing.graphs.turn import OWN_KEYS, RunWaits, value_of, values_of
-from refengine.testing.hand_over import HANDED_OVER, LeftSession, types_in
+from refengine.testing.hand_over import (
+    LeftSession,
+    calls_made,
+    handed_over,
+    types_in,
+)
 from refengine.testing.recorder import snapshot
 from refengine.testing.world import World
 
@@ -63,12 +68,11 @@ def left_session(
     held = held_by(saver, thread)
     if not held and not files_of_saver(saver):
         raise NothingHeldError(saver)
-    ran = () if ended else world.recorder.trace().of("tool_end")
     session = {
         "thread": thread,
         "waits": [[e.id, snapshot(e.value), call] for e, call in waits.interrupts],
         "stopped": snapshot(waits.stopped),
-        "ran": [each.call_id for each in ran if each.run == run],
+        "ran": [] if ended else calls_made(world.recorder.trace(), run),
         "held": held,
         "items": items_held(graph),
         **more,
@@ -94,15 +98,13 @@ def put_down(
     world: World, values: Mapping[str, Any], waits: RunWaits, left: LeftSession
 ) -> None:
     """Put down what a side has of a run that it was handed."""
-    data = {
-        "op": HANDED_OVER,
-        "messages": said(values.get("messages") or ()),
-        "values": values_of(values),
-        "types": types_of(values),
-        "were": left.session["types"],
-        "pending": [value_of(each.value) for each, _ in waits.interrupts],
-        "ran": left.session["ran"],
-    }
+    data = handed_over(
+        left,
+        messages=said(values.get("messages") or ()),
+        values=values_of(values),
+        types=types_of(values),
+        pending=[value_of(each.value) for each, _ in waits.interrupts],
+    )
     world.recorder.add("checkpoint", data)
 
 

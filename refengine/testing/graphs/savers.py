@@ -70,9 +70,9 @@ def put_items_back(graph: Any, entries: Iterable[Entry]) -> None:  # noqa: ANN40
     """Have its store hold these, unless it does; raises as ``put_back``."""
     store: Any = getattr(graph, "store", None)
     saver = saver_of(graph)
+    if store is None:  # NEW has none
+        return
     for each in entries:
-        if store is None:  # NEW has none
-            return
         if store.get(tuple(each["at"]), each["key"]) is None:
             store.put(tuple(each["at"]), each["key"], _read(saver, each["value"]))
 

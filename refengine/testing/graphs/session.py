@@ -172,12 +172,8 @@ class GraphSession:
 
     def _runs(self) -> Iterator[tuple[int, RunSpec]]:
         """Yield the runs that are played here, each with its number."""
-        half = self._half
-        first = 1 if half is None or half.given is None else half.given.run
         for number, spec in enumerate(self._scenario.runs, 1):
-            if half is not None and half.left is not None:
-                return
-            if number >= first:
+            if self._half is None or self._half.plays(number):
                 yield number, spec
 
     def _took(self, turn: GraphTurn, ask: GraphCall, state: State) -> None:

@@ -14,7 +14,8 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count, cycle, repeat, zip_longest
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeAlias
 
 from refengine.messages import Message, ToolCall
 from refengine.testing.notation import SURROGATE, parse_message, show_message
@@ -49,6 +50,11 @@ KEPT: Final = (0, 3)
 TURNS: Final = 8
 BY_NAME: Final = "values by name"
 """The family whose runs are given what they say, and nothing else."""
+Gives: TypeAlias = Literal["nothing", "what is needed", "most"]
+GIVES: Final[Mapping[str, Gives]] = MappingProxyType(
+    {BY_NAME: "nothing", TALKED_ON: "what is needed"}
+)
+"""Which values by name the runs of a family are given, where that is not most."""
 EDGES: Final = 24
 VALUES: Final = 4
 """So many values of an option come one by one, at its edges and others."""
@@ -96,7 +102,7 @@ def graph_worlds(
         # Not in turn: families yield pairs, and all of one kind would have one way.
         plain = Dice(f"{seed}/way/{at}").chance(2) or _is_race(made)
         way = "sync" if plain else "async"
-        given = None if family == BY_NAME else family != TALKED_ON
+        given = GIVES.get(family, "most")
         yield family, _dressed(made, more, dice, way=way, given=given)
 
 
@@ -379,22 +385,21 @@ def _answered(messages: Sequence[Message]) -> list[str]:
 
 
 def _dressed(
-    made: Data, more: GraphWords, dice: Dice, way: str, *, given: bool | None
+    made: Data, more: GraphWords, dice: Dice, way: str, *, given: Gives
 ) -> Data:
     """Return a world with its way, and in some worlds denied calls.
 
-    Most are ``given`` values by name, if they have not their own already; where that
-    is false, only what they need, and where it is None, none.
+    Runs are ``given`` values by name, if they have not their own already.
     """
     script = made.get("model_script", ())
     calls = [call.id for entry in script for call in _calls(entry)]
     denied = calls[:: 1 + dice.below(2)] if dice.chance(DENIES) else []
-    most = not dice.chance(PLAIN) and given is True
+    most = not dice.chance(PLAIN) and given == "most"
     runs: list[Data] = []
     replies = _replies(more, dice)
     for run in made.get("runs", ()):
         named: Data = {}
-        if given is not None:
+        if given != "nothing":
             named = values_given(more, dice, all_of_them=most)
         named |= {"denies": denied} if denied else {}
         # Where a world says by itself which calls are denied, the others are not.
