@@ -47,7 +47,7 @@ reason = "a log has no names in it"
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Final
@@ -224,18 +224,18 @@ def load_settings(path: Path) -> Settings:
         raise SettingsError(path, problems) from None
 
 
-PARTS: Final[Mapping[str, type[SettingsPart]]] = MappingProxyType(
+PARTS: Final[Mapping[str, tuple[str, type[SettingsPart]]]] = MappingProxyType(
     {
-        "the top of the file": Settings,
-        "[cases.'new.py']": DeclaredCase,
-        "[[cases.'new.py'.allow]]": Allowance,
-        "[samples]": DeclaredSamples,
-        "[[volatile]]": Volatile,
-        "[[equivalent]]": Equivalent,
-        "[[order]]": MeantOrder,
+        "": ("the top of the file", Settings),
+        "cases": ("[cases.'new.py']", DeclaredCase),
+        "allow": ("[[cases.'new.py'.allow]]", Allowance),
+        "samples": ("[samples]", DeclaredSamples),
+        "volatile": ("[[volatile]]", Volatile),
+        "equivalent": ("[[equivalent]]", Equivalent),
+        "order": ("[[order]]", MeantOrder),
     }
 )
-"""What has entries, as it is written."""
+"""What has entries, and how it is written."""
 
 
 def _said(problem: ErrorDetails) -> str:
@@ -244,19 +244,12 @@ def _said(problem: ErrorDetails) -> str:
         return problem["msg"].removeprefix("Value error, ")
     *above, name = map(str, problem["loc"])
     if name == "allow":
-        return "it stands in a case: [[cases.'new.py'.allow]]"
-    mine = _part_at(above).model_fields
-    homes = [at for at, part in PARTS.items() if name in part.model_fields]
+        return f"it stands in a case: {PARTS[name][0]}"
+    homes = [at for at, part in PARTS.values() if name in part.model_fields]
     if homes:
         return f"it belongs to {homes[0]}"
+    _, mine = PARTS["allow" if "allow" in above[2:] else next(iter(above), "")]
     try:
-        return known(name, mine, "entry")
+        return known(name, mine.model_fields, "entry")
     except ValueError as error:
         return str(error)
-
-
-def _part_at(above: Sequence[str]) -> type[SettingsPart]:
-    """Return the part in which an entry stands, by what stands above it."""
-    last = "allow" if "allow" in above[2:] else next(iter(above), "the top of the file")
-    ends = (last, f"[{last}]", f"[[{last}]]", f"[{last}.'new.py']", f".{last}]]")
-    return next(part for at, part in PARTS.items() if at.endswith(ends))
