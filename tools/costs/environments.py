@@ -23,6 +23,7 @@ from tools.costs.checks import (
     PERFORMANCE,
     ROOT,
     MeasuredCheckout,
+    caches_in,
     in_turns,
     medians_of,
 )
@@ -71,11 +72,7 @@ def measured(pairs: int) -> list[tuple[float, float]]:
     without = MeasuredCheckout(ROOT, python)
     within = MeasuredCheckout(ROOT, python, options)
     with tempfile.TemporaryDirectory() as folder:
-        env = {"PYTHONPYCACHEPREFIX": folder, "REFENGINE_CHANGES": "off"}
-        env["PYTHONDONTWRITEBYTECODE"] = ""
-        for each in (without, within):
-            each.seconds(PACK, env)
-        return in_turns(without, within, PACK, env, pairs)
+        return in_turns(without, within, PACK, caches_in(folder), pairs)
 
 
 def line(pairs: Sequence[tuple[float, float]]) -> str:
