@@ -23,6 +23,7 @@ theirs so far go on until these have.
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import (
     Callable,
     Collection,
@@ -39,6 +40,7 @@ from functools import cache
 from itertools import repeat
 from multiprocessing import get_context
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import Any, Final, Literal, TypeAlias
 
 from property_tests.check import PLAYED, Check, PlayedWorld
@@ -56,6 +58,9 @@ from refengine.profile import profile
 
 ERROR: Final = "error"
 """What kills a mutant out of which an exception came where none may."""
+
+WORLD_SECONDS: Final = 20.0
+"""A mutant that takes longer in one world is stuck there."""
 
 Search: TypeAlias = Literal["fixed", "proof", "full"]
 """How far a mutant is played: in all fixed worlds, until a clause that it names has
@@ -230,11 +235,38 @@ def _case(
 ) -> PlayedWorld | None:
     """Play a world; None if an exception came out of it. Raises WorldRefusedError."""
     try:
-        return player.case(entry.scenario, variants)
+        with ended_after(WORLD_SECONDS):
+            return player.case(entry.scenario, variants)
     except WorldRefusedError:
         raise
     except (Exception, asyncio.CancelledError):  # noqa: BLE001  # as it is broken
         return None
+
+
+class StuckError(Exception):
+    """A mutant came to no end."""
+
+
+@contextmanager
+def ended_after(seconds: float, again: float = 1.0) -> Generator[None, None, None]:
+    """Interrupt what comes to no end: again and again, as it may catch that, too.
+
+    Only the main thread of a process can be interrupted.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
+
+    def stuck(*_: object) -> None:
+        raise StuckError
+
+    before = signal.signal(signal.SIGALRM, stuck)
+    signal.setitimer(signal.ITIMER_REAL, seconds, again)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _looked_at(check: Check) -> tuple[str, ...]:

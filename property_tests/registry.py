@@ -87,6 +87,16 @@ class OwnSource(Frozen):
 Source: TypeAlias = SeedSource | UpstreamSource | OwnSource
 
 
+class NamedChange(Frozen):
+    """A small change of the engine: a function with its module, and what becomes what.
+
+    ``refengine mutant made`` lists them.
+    """
+
+    function: str
+    change: str
+
+
 class Clause(Frozen):
     """One statement of the contract. ``why`` says why it is not checked, if it is not.
 
@@ -94,8 +104,8 @@ class Clause(Frozen):
     ``needs`` are capabilities, and ``under`` options of postures, without which it does
     not apply. ``compares`` is what of an engine's trace is that of the reference, in
     ``worlds`` that meet these conditions (``refengine.testing.projection``); a clause
-    without it has a check in code. ``since`` is the version of the contract in which
-    it came.
+    without it has a check in code. ``made`` are small changes of the engine that it
+    notices. ``since`` is the version of the contract in which it came.
     """
 
     id: str
@@ -110,6 +120,7 @@ class Clause(Frozen):
     worlds: tuple[str, ...] = ()
     under: Mapping[str, tuple[str, ...]] = {}
     compares: tuple[Projection, ...] = ()
+    made: tuple[NamedChange, ...] = ()
     since: str = "0.1"
 
     @property

@@ -101,7 +101,9 @@ def steps_of(broken: Mutant) -> AbstractSet[EngineStep] | None:
     door = broken.wrong
     if not isinstance(door, PatchedDoor):
         return None
-    return {each.step for each in door.patches()}
+    patches = door.patches()
+    steps = [each.step for each in patches if isinstance(each, Patch)]
+    return {*steps} if len(steps) == len(patches) else None
 
 
 def _same(ours: Trace, theirs: Trace) -> bool:

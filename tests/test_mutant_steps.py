@@ -9,12 +9,13 @@ import pytest
 
 from property_tests import mutants
 from property_tests.mutants import MUTANTS
-from property_tests.mutants.patching import PatchedDoor
+from property_tests.mutants.patching import Patch, PatchedDoor
 from property_tests.mutants.steps import STEPS
 
 FILES = sorted(Path(mutants.__file__).parent.rglob("*.py"))
 DOORS = [each.wrong for each in MUTANTS if isinstance(each.wrong, PatchedDoor)]
-REPLACED = {patch.step for door in DOORS for patch in door.patches()}
+PATCHES = [patch for door in DOORS for patch in door.patches()]
+REPLACED = {patch.step for patch in PATCHES if isinstance(patch, Patch)}
 
 PYTHONS = frozenset(
     (
@@ -24,6 +25,7 @@ PYTHONS = frozenset(
         "__aiter__",
         "__cause__",
         "__setitem__",
+        *("__code__", "__file__", "__func__", "__module__", "__qualname__"),
     )
 )
 """Names that Python gives, and not the engine."""

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import group, option, refusing
@@ -26,8 +27,11 @@ if TYPE_CHECKING:
     from property_tests.dialects.dialect import Dialect, DialectMutant
     from property_tests.matrix import Matrix, Search
     from property_tests.mutants import Mutant
+    from property_tests.mutants.made import MadeChange
 
 EXAMPLES: Final = 100
+MANY_MADE: Final = 60
+"""So many small changes take a minute or two."""
 SEARCHES: Final = ("fixed", "proof", "full")
 WORDS: Final = "only mutants of these clauses, by a part of the id"
 
@@ -143,6 +147,71 @@ def show_matrix(  # noqa: PLR0913  # the options of the command
         worlds += len(made.corpus.worlds)
     _print(found, made.told if mutants else (), stale, worlds)
     return _code(found, stale)
+
+
+@app.command("made")
+@option("-k", "words", about="only functions with this in their name", multiple=True)
+@option(
+    "-n", "many", about="so many of the changes", kind=at_least(1), default=MANY_MADE
+)
+@option("--seed", about="of the choice among them", kind=WHOLE, default=0)
+@option(
+    "-j",
+    "jobs",
+    about="processes; without it, one for each processor",
+    kind=at_least(1),
+)
+def show_made(*, words: tuple[str, ...], many: int, seed: int, jobs: int | None) -> int:
+    """Make small changes of the reference engine, and show which no clause notices.
+
+    Each is played until a clause tells it from the reference. What nothing notices
+    cannot be seen from outside, happens in no world, or is a gap of the contract.
+
+    Exit codes: 0 each was noticed, 1 some were not, 3 a check broke down, 4 no change
+    was made.
+    """
+    from property_tests.judging.inputs import make_corpus
+    from property_tests.matrix import matrix
+    from property_tests.mutants import mutant
+    from property_tests.mutants.made import ENGINE, changes
+
+    every = [each for name in ENGINE for each in changes(name)]
+    named = [e for e in every if not words or any(word in e.where for word in words)]
+    chosen = Random(seed).sample(named, min(many, len(named)))  # noqa: S311  # a choice
+    mutants = [mutant(each.id) for each in chosen]
+    corpus = make_corpus(EXAMPLES if mutants else 0, 0).corpus
+    processes = jobs or min(os.cpu_count() or 1, len(mutants) or 1)
+    found = matrix((), mutants, corpus, jobs=processes, search="proof")
+    silent = [each for each in chosen if each.id in set(found.silent)]
+    _print_made(silent, found, len(named), len(corpus.worlds))
+    return _code(found, ())
+
+
+def _print_made(
+    silent: Sequence[MadeChange], found: Matrix, of: int, worlds: int
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from compat.report.conform_text import counted, does
+
+    table = Table(box=None, pad_edge=False)
+    for title in ("where", "function", "change that nothing notices"):
+        table.add_column(title, no_wrap=title == "where")
+    for each in sorted(silent, key=lambda made: (made.module, made.change.line)):
+        path = f"refengine/{each.module.replace('.', '/')}.py"
+        table.add_row(f"{path}:{each.change.line}", each.function, each.change.text)
+    console = Console(highlight=False)
+    if silent:
+        console.print(table)
+    for fault in found.faults:
+        console.print(fault, style="bold red", markup=False)
+    noticed = len(found.kills) - len(silent)
+    many = counted(len(found.kills), "small change")
+    console.print(
+        f"{noticed} of {many} {does(noticed, 'are')} noticed by a clause,"
+        f" of {of} that there are; {counted(worlds, 'world')}"
+    )
 
 
 def _code(found: Matrix, stale: Sequence[str]) -> int:

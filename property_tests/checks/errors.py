@@ -144,7 +144,7 @@ LIMIT_CHECKS: Final = (
 """What the limits of a run and of a configuration have to keep."""
 
 
-_QUIET: Final = frozenset(("effect", "caller_object_changed"))
+_QUIET: Final = frozenset(("effect", "caller_object_changed", "result_events"))
 _HOOKS: Final = frozenset(
     ("before_agent", "before_model", "after_model", "after_agent", "struct_model_hooks")
 )

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self, TypeAlias, cast
+from typing import Any, Protocol, Self, TypeAlias, cast
 
 from property_tests.mutants.mutant import Door, Mutant
 from property_tests.mutants.steps import STEPS, EngineStep
@@ -30,6 +30,14 @@ Given: TypeAlias = Any
 """What the engine gives a step, of whatever type: its public attributes may be used."""
 Replace: TypeAlias = Callable[[Right], Right]
 """Makes the broken step of the right one, so that it may call it."""
+
+
+class Installed(Protocol):
+    """What is in the place of something right, until a stack is closed."""
+
+    def install(self, stack: ExitStack, /) -> None:
+        """Put it there."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +63,9 @@ def patch(step: str, replace: Replace) -> Patch:
 class PatchedEngine:
     """The reference engine under these patches."""
 
-    def __init__(self, name: str, profile: Profile, patches: Sequence[Patch]) -> None:
+    def __init__(
+        self, name: str, profile: Profile, patches: Sequence[Installed]
+    ) -> None:
         self.name = name
         self.profile = profile
         self._patches = tuple(patches)
@@ -78,7 +88,7 @@ class PatchedDoor:
     """
 
     name: str
-    patches: Callable[[], Sequence[Patch]]
+    patches: Callable[[], Sequence[Installed]]
 
     def __call__(self, profile: Profile) -> PatchedEngine:
         """Return the broken engine under a profile."""
@@ -118,7 +128,7 @@ def broken(
 
 
 class _Agent:
-    def __init__(self, agent: EngineAgent, patches: Sequence[Patch]) -> None:
+    def __init__(self, agent: EngineAgent, patches: Sequence[Installed]) -> None:
         self._agent = agent
         self._patches = patches
 
@@ -143,7 +153,9 @@ class _Agent:
 class _Run:
     """A run under patches, from before it is made until it is closed."""
 
-    def __init__(self, make: Callable[[], EngineRun], patches: Sequence[Patch]) -> None:
+    def __init__(
+        self, make: Callable[[], EngineRun], patches: Sequence[Installed]
+    ) -> None:
         self._make = make
         self._patches = patches
         self._stack = ExitStack()
@@ -180,6 +192,6 @@ class _Run:
         return self._run.__aiter__()
 
 
-def _install(patches: Sequence[Patch], stack: ExitStack) -> None:
+def _install(patches: Sequence[Installed], stack: ExitStack) -> None:
     for each in patches:
         each.install(stack)

@@ -28,6 +28,7 @@ from refengine.testing.doors import (
     Engine,
     EngineAgent,
     EngineRun,
+    GeneratedRun,
     KeepingAgent,
     KeepsNothingError,
 )
@@ -42,6 +43,7 @@ from refengine.testing.ops import CallerOp
 from refengine.testing.own_failures import told
 from refengine.testing.points import class_of, point_of
 from refengine.testing.recorder import KEPT, Recorder
+from refengine.testing.result_events import ReceivedEvent, unlike
 from refengine.testing.scenario import AgentSpec, RunSpec, Scenario
 from refengine.testing.trace import Trace
 from refengine.testing.world import World
@@ -129,6 +131,7 @@ class Session:
         self._asked = 0.0
         self._pending: dict[str, Sequence[Pending]] = {}
         self._interrupts: Sequence[Pending] = ()
+        self._events: list[ReceivedEvent] = []
         self.moments: list[float] = []
         """The virtual seconds of its run at which the consumer got each event."""
 
@@ -210,7 +213,7 @@ class Session:
         if spec.resume is not None:
             turn = {"resume": spec.resume}
         self._recorder.add("run_start", {"messages": messages, **turn})
-        self._outcome, self._interrupts = None, ()
+        self._outcome, self._interrupts, self._events = None, (), []
         try:
             await self._consumed(spec, given)
             outcome = self._outcome
@@ -277,6 +280,18 @@ class Session:
                     self._asked = self._recorder.now()
         finally:
             self._outcome = run.outcome
+            self._compare_events(run)
+
+    def _compare_events(self, run: EngineRun) -> None:
+        """Put down where the result's events are not those that came (EVT-014).
+
+        Of a run that a door made, the harness keeps the events itself.
+        """
+        if run.outcome is None or isinstance(run, GeneratedRun):
+            return
+        found = unlike(self._events, run.outcome.events)
+        if found is not None:
+            self._recorder.add("result_events", found)
 
     async def _received(self, event: AgentEvent) -> None:
         for each in event.interrupts:
@@ -284,6 +299,7 @@ class Session:
             seen = {"address": parts, "payload": each.payload}
             self._recorder.add("interrupt", seen, each.address.call_id)
         self.moments.append(self._recorder.time())
+        self._events.append(ReceivedEvent(event))
         self._recorder.add("event", await self._seen(event), event.call_id)
         if self._recorder.cancelled:
             await self._recorder.breathe()
@@ -357,6 +373,8 @@ class Session:
         chunks, failure = await _read(event.stream, self._recorder.now, times)
         if self._recorder.timed:
             seen["times"] = [self._asked, came, *times]
+        read = tuple(chunks) if failure is None else None
+        self._events[-1] = ReceivedEvent(event, read)
         self._add_whole(seen, chunks)
         seen["stream"] = [_shown(chunk, event.call_id) for chunk in chunks]
         if failure is None:

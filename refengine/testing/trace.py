@@ -38,6 +38,7 @@ ObservationKind: TypeAlias = Literal[
     "resume",
     "checkpoint",
     "caller_object_changed",
+    "result_events",
     "part_event",
     "delivery",
 ]

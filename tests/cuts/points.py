@@ -199,6 +199,7 @@ _SEEN: Final = frozenset(
         "tool_start",
         "event",
         "caller_object_changed",
+        "result_events",
     )
 )
 """What the channels of same-effects look at, of a world without subjects."""
