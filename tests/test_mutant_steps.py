@@ -25,7 +25,7 @@ PYTHONS = frozenset(
         "__aiter__",
         "__cause__",
         "__setitem__",
-        *("__code__", "__file__", "__func__", "__module__", "__qualname__"),
+        *("__code__", "__file__", "__func__", "__qualname__"),
     )
 )
 """Names that Python gives, and not the engine."""

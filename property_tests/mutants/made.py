@@ -149,14 +149,17 @@ def _source(module: ModuleType) -> bytes:
 def _functions(module: ModuleType) -> dict[str, FunctionType]:
     """Return the functions and methods that a module defines, by qualified name."""
     found: dict[str, FunctionType] = {}
-    for owner in (module, *vars(module).values()):
-        if owner is module or (
-            isinstance(owner, type) and owner.__module__ == module.__name__
-        ):
-            for each in map(_plain, vars(owner).values()):
-                if each is not None and each.__module__ == module.__name__:
-                    found.setdefault(each.__qualname__, each)
+    own = partial(_is_of, module)
+    classes = (each for each in vars(module).values() if isinstance(each, type))
+    for owner in (module, *filter(own, classes)):
+        for each in map(_plain, vars(owner).values()):
+            if each is not None and own(each):
+                found.setdefault(each.__qualname__, each)
     return found
+
+
+def _is_of(module: ModuleType, value: object) -> bool:
+    return inspect.getmodule(value) is module
 
 
 def _plain(value: object) -> FunctionType | None:
