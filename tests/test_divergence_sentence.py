@@ -1,5 +1,7 @@
 """A divergence is one sentence and a few lines of code, whatever is in it."""
 
+import re
+
 import pytest
 
 from compat.migration.codes import CODES
@@ -28,6 +30,14 @@ def found(
     summary = CODES[code].summary if code in CODES else "something is otherwise"
     difference = Difference(channel, "[0]", old, new)
     return DescribedDivergence(code, "error", summary, difference, where)
+
+
+def at(
+    path: str, code: str, old: object, new: object, channel: str
+) -> DescribedDivergence:
+    summary = CODES[code].summary
+    difference = Difference(channel, f"[0]{path}", old, new)
+    return DescribedDivergence(code, "error", summary, difference, "run 1")
 
 
 @pytest.mark.parametrize(
@@ -60,6 +70,51 @@ def found(
         (
             found("TOOLS_MERGE", ["a", "b"], ["a"]),
             "In the first run, NEW shows the model fewer tools, and OLD shows it `b`.",
+        ),
+        (
+            DescribedDivergence(
+                *("TYPE", "error", "of another type"),
+                Difference("effects", "[2].data", {"s": 0, "x": 1}, {"s": 0.0, "x": 1}),
+                "run 1, effect 3",
+                innermost=Difference("effects", "[2].data.s", 0, 0.0),
+            ),
+            (
+                "In the first run, `s` is 0.0 in NEW, and 0 in OLD: equal, of another"
+                " type."
+            ),
+        ),
+        (
+            at(".results_without_call", "PAIRING", [], ["p17"], "pairing"),
+            (
+                "In the first run, NEW has the result `p17` without the call that it"
+                " belongs to."
+            ),
+        ),
+        (
+            at(".calls_without_result", "PAIRING", ["p1", "p2"], ["p2"], "pairing"),
+            "In the first run, the call `p1` has a result in NEW, and none in OLD.",
+        ),
+        (
+            at(".calls_without_result", "PAIRING", ["p1"], ["p2"], "pairing"),
+            (
+                "In the first run, the call without a result is `p2` in NEW, and `p1`"
+                " in OLD."
+            ),
+        ),
+        (
+            at(".values.cut", "STATE_LOST", 0, MISSING, "second_turn"),
+            "In the first run, after one more turn, NEW does not keep 0 as `cut`.",
+        ),
+        (
+            at(".actions", "EVENT_ORDER", {"state_delta": {"paid": 1}}, {}, "events"),
+            (
+                "In the first run, an event carries the actions {} in NEW, and"
+                ' {"state_delta": {"paid": 1}} in OLD.'
+            ),
+        ),
+        (
+            found("ASKED", ["sure?"], MISSING, "events"),
+            "In the first run, NEW does not ask the person `sure?`, and OLD does.",
         ),
         (
             found("EXTRA_CALL", MISSING, RUN, "tool_executions"),
@@ -97,7 +152,7 @@ def test_a_text_that_new_leaves_as_it_came_is_told_so() -> None:
     each = found("MESSAGE_CHANGED", {**USER, "content": "[x]"}, USER)
     world = read_scenario({"agent": {}, "runs": [{"input": ["user:a\nb"]}]})
 
-    said = 'NEW leaves the user\'s message "a⏎b" as it is, and OLD makes "[x]" of it.'
+    said = 'NEW leaves the user\'s message ("a⏎b") as it is, and OLD makes "[x]" of it.'
     assert sentence(each, world) == said
 
 
@@ -119,10 +174,10 @@ def test_no_code_is_without_a_sentence_whatever_its_values_are(code: str) -> Non
 
 def test_each_shape_is_of_a_code_and_a_channel_that_there_are() -> None:
     for each in SHAPES:
-        name, _, channel = each.partition(" ")
+        name, _, of = each.partition(" ")
 
         assert name in CODES
-        assert channel in {"", *CHANNELS}
+        assert of in {"", *CHANNELS} or re.fullmatch(r"\.[a-z_]+", of)
 
 
 def test_a_world_is_a_few_lines_of_code() -> None:

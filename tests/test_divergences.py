@@ -30,6 +30,7 @@ from refengine.messages import MessageChunk
 from refengine.stream import StreamReader, convert_stream
 from refengine.testing import RecordingTool, Scenario, ToolSpec
 from refengine.testing.channels import CHANNELS
+from refengine.testing.trace import MISSING
 from refengine.tools import StreamToolCallResult
 from tests.players import CALLS, STREAMS, TURNS, divergence, world
 
@@ -328,7 +329,7 @@ def test_a_question_that_is_not_asked_is_more_than_another_event() -> None:
     found = divergence(CALLS, asking("sure?"), wrapping(as_it_is), "same-effects")
 
     assert (found.code, found.where) == ("ASKED", "run 1, event 2")
-    assert found.difference.old == "interrupt"
+    assert (found.difference.old, found.difference.new) == (["sure?"] * 2, MISSING)
 
 
 @pytest.mark.parametrize(

@@ -484,7 +484,7 @@ def test_a_new_side_that_cannot_be_built_diverges(command) -> None:
         (["old.py", "HEAD:new.py:subject"], "only OLD may have a revision"),
         (["--all", ".", "old.py"], "--all takes all else from each migration.toml"),
         (["a.py", "b.py", "--reports"], "--reports goes with --all"),
-        (["--all", "nowhere"], "no folder in it has a migration.toml"),
+        (["--all", "nowhere"], "there is none; refengine init migration writes one"),
     ],
 )
 def test_mistake_on_the_command_line_is_told(command, arguments, told) -> None:

@@ -44,7 +44,8 @@ STARTS = re.compile(
     r"|asyncio\.create_subprocess_\w+"
 )
 TOLD = re.compile(
-    r"refengine: ended (a process|\d+ processes) left by a run that was killed\n"
+    r"refengine: ended (a process|\d+ processes) left by a run that was killed"
+    r" \(REFENGINE_SWEEP=off leaves them alone\)\n"
 )
 """Other tests leave some, too."""
 TURN = re.compile(r"unmarked\(\)|\.borne\(\)")
@@ -184,10 +185,11 @@ def sweeps_alone(tmp_path_factory) -> Iterator[None]:
         yield
 
 
-def _swept_in(folder: Path) -> str:
-    """Return what a command that sweeps tells; other tests' commands do not."""
+def _swept_in(folder: Path, *command: str) -> str:
+    """Return what a command tells that sweeps, if it starts processes at all."""
+    command = command or ("migrate", "known", "langchain", "1.3", "1.5")
     told = subprocess.run(
-        [sys.executable, "-m", "refengine", "clause", "explain", "ORD-001"],
+        [sys.executable, "-m", "refengine", *command],
         env={**os.environ, "TMPDIR": str(folder), "REFENGINE_SWEEP": "on"},
         capture_output=True,
         check=True,
@@ -213,8 +215,10 @@ print(made.pid)
     pid = subprocess.run(command, capture_output=True, check=True, text=True).stdout
     (tmp_path / "pids").write_text(pid)
     mine = tempfile.mkdtemp(prefix=folder_prefix(), dir=tmp_path)
+    looked_up = _swept_in(tmp_path, "clause", "explain", "ORD-001")
     told = _swept_in(tmp_path)
 
+    assert looked_up == ""
     assert TOLD.fullmatch(told)
     assert _all_ended(tmp_path / "pids")
     assert sorted(each.name for each in tmp_path.iterdir()) == sorted(

@@ -59,15 +59,15 @@ def test_lines_that_stand_for_each_other_are_cut_alike() -> None:
     shown = [*rows_beside(rows)]
 
     assert [mark for mark, _ in shown] == [" ", "-", "+", "+"]
-    assert shown[1][1] == '400 equal characters, then "1"'
-    assert shown[2][1] == '400 equal characters, then "2"'
+    assert shown[1][1] == 'the same 400 characters, then "1"'
+    assert shown[2][1] == 'the same 400 characters, then "2"'
 
 
 def test_what_only_one_side_has_behind_equal_text_stands_behind_its_length() -> None:
     old, new = both("x" * 200 + "[cut]", "x" * 200)
 
-    assert old.endswith('200 equal characters, then "[cut]"')
-    assert new.endswith("only 200 equal characters")
+    assert old.endswith('the same 200 characters, then "[cut]"')
+    assert new.endswith("only the same 200 characters")
 
 
 ROWS = [(" ", "s"), ("-", "old"), ("-", "more"), ("+", "new"), ("+", "x"), ("+", "y")]

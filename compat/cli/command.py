@@ -33,6 +33,8 @@ SWEEP: Final = "REFENGINE_SWEEP"
 
 So tests that kill commands on purpose change no other command's output.
 """
+SWEEPERS: Final = frozenset(("audit", "bench", "conform", "migrate"))
+"""The commands that start processes, and so look for what others have left."""
 BROKEN_PIPE: Final = 141
 TERMINATED: Final = 143
 """As a shell has it for programs that SIGPIPE and SIGTERM ended."""
@@ -222,9 +224,12 @@ def run(app: click.Command, name: str, line: Sequence[str]) -> int:
 
 
 def _run(app: click.Command, name: str, line: Sequence[str]) -> int:
-    if os.environ.get(SWEEP) != "off" and (left := sweep()):
+    if name in SWEEPERS and os.environ.get(SWEEP) != "off" and (left := sweep()):
         what = "a process" if left == 1 else f"{left} processes"
-        sys.stderr.write(f"refengine: ended {what} left by a run that was killed\n")
+        sys.stderr.write(
+            f"refengine: ended {what} left by a run that was killed"
+            f" ({SWEEP}=off leaves them alone)\n"
+        )
     try:
         with (
             _ended_by_sigterm(),

@@ -393,9 +393,10 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
     # The verdict first: what becomes of files is no part of it.
     world = found.verdict.world
     again = files.next_step(
+        new.text if new.file is None else new.file.name,
         alone=old.language == PYTHON and not (how.wire or any(asked)),
         handed=world is not None and world.hand_over is not None,
-        scripted=reproducer is not None,
+        scripted=reproducer,
     )
     out = _show(found.verdict, how, _wire_lines(how), again=again, verbose=verbose)
     if reproducer is not None:
@@ -421,7 +422,7 @@ def _programs(
     terms = terms_of_program(settings, new, require)
     with progress_of(CHECK, how) as shown:
         found = check_programs(old, new, terms, shown, words)
-    again = files.next_step(alone=False)
+    again = files.next_step(new.text, alone=False)
     _show(found.verdict, how, spoken_lines(found), again=again, verbose=verbose)
     said = str(old), str(new)
     return _write_pair(files, found.verdict, how, said, spoken_json(found))

@@ -41,27 +41,34 @@ class ReportFiles:
             check_paths(asdict(self))
 
     def next_step(
-        self, *, alone: bool, handed: bool = False, scripted: bool = False
+        self,
+        case: str,
+        *,
+        alone: bool,
+        handed: bool = False,
+        scripted: Path | None = None,
     ) -> NextStep:
         """Return how to keep what shows a divergence, unless that is asked for.
 
-        ``alone`` tells that a script could show it without the harness, ``scripted``
-        that one is asked for, and ``handed`` that it is of a run which OLD kept.
+        ``case`` is NEW. ``alone`` tells that a script could show it without the
+        harness, ``scripted`` is the folder in which one is asked for, and ``handed``
+        tells that it is of a run which OLD kept.
         """
         from compat.report.next_step import NextStep
 
-        if scripted:
-            return NextStep()
+        if scripted is not None:
+            return NextStep(case=case, world=f"{scripted}/world.json")
         if handed:
             does = "leaves such runs out, if none is kept on the day of the change"
-            return NextStep(f"{line_again()} --no-hand-over", does)
+            return NextStep(f"{line_again()} --no-hand-over", does, case)
         if self.world is not None:
-            return NextStep()
+            return NextStep(case=case, world=str(self.world))
         if alone:
-            does = "writes a script that shows it without the harness"
-            return NextStep(f"{line_again()} --reproducer repro", does)
+            does = "writes a script that shows it without the harness, and its world"
+            again = f"{line_again()} --reproducer repro"
+            return NextStep(again, does, case, "repro/world.json")
         does = "writes the smallest world that shows it"
-        return NextStep(f"{line_again()} --save-world world.json", does)
+        return NextStep(f"{line_again()} --save-world world.json", does, case)
 
     def write(
         self, document: Callable[[], Mapping[str, object]], cases: Sequence[JudgedCase]

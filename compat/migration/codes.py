@@ -79,27 +79,47 @@ def missing(channel: str, *, added: bool) -> str:
     return _OTHERS.get(channel, "STATUS")
 
 
-def sequence(
-    old: Sequence[Value], new: Sequence[Value], codes: tuple[str, str]
-) -> Named:
+def sequence(channel: str, old: Sequence[Value], new: Sequence[Value]) -> Named:
     """Name the first place where two sequences part, things lost and added aligned.
 
-    The code is CHANGED if entries stand in each other's place; then the path is the
-    index of the pair.
+    They are aligned by what a person takes for the same thing: what is done on both
+    sides, though with other options or at another time, is neither lost nor added. The
+    code is CHANGED if entries stand in each other's place; then the path is the index
+    of the pair.
     """
-    ours, theirs = list(map(_text, old)), list(map(_text, new))
-    if ours != theirs and sorted(ours) == sorted(theirs):
-        at = next(
-            i for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b
-        )
+    known = _SAME_THING.get(channel)
+    ours, theirs = ([_text(_only(each, known)) for each in side] for side in (old, new))
+    if ours == theirs:
+        at = _first_unlike(list(map(_text, old)), list(map(_text, new)))
+        return "CHANGED", f"[{at}]", old[at], new[at]
+    if sorted(ours) == sorted(theirs):
+        at = _first_unlike(ours, theirs)
         return "ORDER", f"[{at}]", old[at], new[at]
-    lost, added = codes
+    lost, added = SEQUENCES[channel]
     how, at, until, there, to = _first_change(ours, theirs)
     if how == "replace" and until - at == to - there and at == there:
         return "CHANGED", f"[{at}]", old[at], new[there]
     if until - at > to - there:
         return lost, f"[{at}]", old[at], MISSING
     return added, f"[{there}]", MISSING, new[there]
+
+
+_SAME_THING: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "effects": ("run", "name", "data"),
+        "tool_executions": ("run", "call_id", "name", "arguments"),
+    }
+)
+"""What makes an entry of a channel the same thing; without it, all of it does."""
+
+
+def _only(entry: Value, keys: tuple[str, ...] | None) -> Value:
+    return entry if keys is None else {key: entry[key] for key in keys}
+
+
+def _first_unlike(ours: Sequence[str], theirs: Sequence[str]) -> int:
+    pairs = enumerate(zip(ours, theirs, strict=True))
+    return next(at for at, (one, other) in pairs if one != other)
 
 
 def _first_change(
@@ -139,9 +159,7 @@ def other_call(at: int, old: Sequence[Value], new: Sequence[Value]) -> str | Non
 def _messages(old: Sequence[Value], new: Sequence[Value]) -> Named:
     ours, theirs = list(map(_text, old)), list(map(_text, new))
     if sorted(ours) == sorted(theirs):
-        at = next(
-            i for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b
-        )
+        at = _first_unlike(ours, theirs)
         return "ORDER", f".messages[{at}]", old[at], new[at]
     _, at, until, there, to = _first_change(ours, theirs)
     left = old[at] if until > at else MISSING
@@ -201,6 +219,8 @@ def _event(old: Value, new: Value, _: str) -> Named:
         return code, path, look(old), look(new)
     if old.get("author") != new.get("author"):
         return "AUTHOR", ".author", old.get("author"), new.get("author")
+    if asks and old["kind"] != new["kind"]:
+        return "ASKED", ".kind", _asked(old), _asked(new)
     for key in ("kind", "call_id", "action", "payloads"):
         if _text(old.get(key)) != _text(new.get(key)):
             return (
@@ -210,6 +230,13 @@ def _event(old: Value, new: Value, _: str) -> Named:
                 new.get(key, MISSING),
             )
     return _told(old, new)
+
+
+def _asked(event: Value) -> Json:
+    """Return what an event asks a person, MISSING if it asks nothing."""
+    asks = event["kind"] == "interrupt"
+    asked: Json = event.get("payloads", []) if asks else MISSING
+    return asked
 
 
 def _told(old: Value, new: Value) -> Named:

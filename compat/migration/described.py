@@ -304,7 +304,7 @@ def _named(
     channel, here = difference.channel, f"[{at}]"
     lists = [[entry.value for entry in entries] for _, entries in (old, new)]
     if channel in SEQUENCES:
-        code, path, left, right = sequence(lists[0], lists[1], SEQUENCES[channel])
+        code, path, left, right = sequence(channel, *lists)
         if code != "CHANGED":
             return code, path, left, right
         here = path

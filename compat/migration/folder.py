@@ -84,9 +84,9 @@ class NoPiecesError(ValueError):
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        what = f"no folder in it has a {FILE}" if folder.is_dir() else "there is none"
         super().__init__(
-            f"{folder}: no folder in it has a {FILE};"
-            " refengine init migration writes one to start from"
+            f"{folder}: {what}; refengine init migration writes one to start from"
         )
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 from compat.report.conform_text import counted
 from compat.report.story import LONGEST
 from compat.report.values import beside, brief
-from compat.verdicts.migration import DescribedDivergence
+from compat.verdicts.migration import DescribedDivergence, Difference
 from refengine.testing.json_values import is_list, is_mapping, is_message
 from refengine.testing.notation import NotationError, parse_message
 from refengine.testing.scenario import HandOverPoint, Scenario
@@ -58,7 +58,7 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
         ),
         "MESSAGE_CHANGED": Wording(
             "{whose} reads {new} in NEW, and {old} in OLD",
-            kept="NEW leaves {whose} {new} as it is, and OLD makes {old} of it",
+            kept="NEW leaves {whose} ({new}) as it is, and OLD makes {old} of it",
         ),
         "ORDER": Wording(
             "NEW has {new} where OLD has {old}: the same things in another order"
@@ -89,12 +89,13 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
         ),
         "STATUS": Wording("the run ends with {new} in NEW, and with {old} in OLD"),
         "STATE_LOST": Wording(
-            "NEW keeps {new} where OLD keeps {old}", "NEW does not keep {old}"
+            "NEW keeps {new}{of_key} where OLD keeps {old}",
+            "NEW does not keep {old}{of_key}",
         ),
         "STATE_CHANGED": Wording(
-            "NEW keeps {new}, and OLD keeps {old}",
-            "NEW does not keep {old}",
-            "NEW keeps {new}, which OLD does not",
+            "NEW keeps {new}{of_key}, and OLD keeps {old}",
+            "NEW does not keep {old}{of_key}",
+            "NEW keeps {new}{of_key}, which OLD does not",
         ),
         "STATE_KEPT": Wording(
             "NEW keeps {new} of a run on its way, and OLD {old}",
@@ -126,11 +127,21 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
             "whoever reads the run is told {new} by NEW, {old} by OLD"
         ),
         "STREAM_LEAK": Wording(
-            "the consumer of the stream is shown {new} by NEW, and {old} by OLD, though"
-            " both keep the same history"
+            "the consumer of the stream is shown {new} by NEW, and {old} by OLD; both"
+            " keep the same history, so one of them shows what it does not keep"
         ),
         "EVENT_ORDER": Wording(
             "whoever reads the run is told {new} by NEW, {old} by OLD"
+        ),
+        "EVENT_ORDER .kind": Wording(
+            "whoever reads the run is told next of {new} by NEW, and of {old} by OLD"
+        ),
+        "EVENT_ORDER .responses": Wording(
+            "whoever reads the run is told by NEW that a tool gave {new}, by OLD {old}"
+        ),
+        "EVENT_ORDER .actions": Wording(
+            "an event carries the actions {new} in NEW, and {old} in OLD",
+            "NEW has an event less, which carries the actions {old} in OLD",
         ),
         "ASKED": Wording(
             "the person is asked {new} by NEW, and {old} by OLD",
@@ -148,14 +159,26 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
         "EFFECT_LOST": Wording(lost="NEW does not do {old}, and OLD does"),
         "EFFECT_EXTRA": Wording(added="NEW does {new}, and OLD does not"),
         "EFFECT_CHANGED": Wording("NEW does {effect} with {new}, and OLD with {old}"),
-        "PAIRING": Wording(
-            "NEW has {new} where OLD has {old}, of calls without a result"
+        "PAIRING": Wording("NEW has call and result paired as {new}, and OLD as {old}"),
+        "PAIRING .calls_without_result": Wording(
+            "the call without a result is {only_new} in NEW, and {only_old} in OLD",
+            "the call {only_old} has a result in NEW, and none in OLD",
+            "the call {only_new} has no result in NEW, and one in OLD",
         ),
-        "TYPE": Wording("it is {new} in NEW, and {old} in OLD: equal, of another type"),
+        "PAIRING .results_without_call": Wording(
+            "the result without its call is {only_new} in NEW, and {only_old} in OLD",
+            "NEW does not have the result {only_old}, which has no call in OLD",
+            "NEW has the result {only_new} without the call that it belongs to",
+        ),
+        "TYPE": Wording(
+            "{place} is {inner_new} in NEW, and {inner_old} in OLD: equal, of another"
+            " type"
+        ),
         "WAY_LOST": Wording("NEW cannot be run in the way {old}, and OLD can"),
     }
 )
-"""The sentences, by code, or by code and channel; each is about NEW and OLD."""
+"""The sentences, by code, or by code and channel, or code and last step of the path;
+each is about NEW and OLD."""
 
 _ENDS: Final = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
 _NUMBERS: Final = (
@@ -175,9 +198,8 @@ _OF_ROLE: Final[Mapping[str, str]] = MappingProxyType(
 def sentence(found: DescribedDivergence, world: Scenario | None = None) -> str:
     """Return what a divergence is, as one sentence in one line."""
     at = found.difference
-    shape = SHAPES.get(f"{found.code} {at.channel}") or SHAPES.get(
-        found.code, Wording()
-    )
+    keys = (f"{found.code} {at.channel}", f"{found.code} .{_key(at)}", found.code)
+    shape = next((SHAPES[each] for each in keys if each in SHAPES), Wording())
     fields = _fields(found)
     form = _form(shape, at.old, at.new, world)
     try:
@@ -185,7 +207,8 @@ def sentence(found: DescribedDivergence, world: Scenario | None = None) -> str:
     except (KeyError, IndexError):  # a shape that is wrong is no reason for none
         said = ""
     said = said or found.summary
-    whole = f"{_handed(found, world)}{_when(found.where, world)}{said}"
+    turn = "after one more turn, " if at.channel == "second_turn" else ""
+    whole = f"{_handed(found, world)}{_when(found.where, world)}{turn}{said}"
     return f"{whole[:1].upper()}{whole[1:]}."
 
 
@@ -194,6 +217,11 @@ def _form(shape: Wording, old: object, new: object, world: Scenario | None) -> s
         return shape.lost
     if old == MISSING:
         return shape.added
+    if is_list(old) and is_list(new) and shape.lost and shape.added:
+        if not _only(new, old):
+            return shape.lost
+        if not _only(old, new):
+            return shape.added
     if shape.kept and world is not None:
         texts = {*_texts(world)}
         if _content(new) in texts and _content(old) not in texts:
@@ -204,7 +232,13 @@ def _form(shape: Wording, old: object, new: object, world: Scenario | None) -> s
 def _fields(found: DescribedDivergence) -> Fields:
     at = found.difference
     old, new = _phrases(at.old, at.new, bare=found.code in _BARE)
+    inner = at if found.innermost is None else found.innermost
+    inner_old, inner_new = _phrases(inner.old, inner.new, bare=False)
     return {
+        "place": f"`{_key(inner)}`" if _key(inner) else "it",
+        "inner_old": inner_old,
+        "inner_new": inner_new,
+        "of_key": f" as `{_key(at)}`" if _KEYED.search(at.path) else "",
         "old": old,
         "new": new,
         "whose": _whose(at.new),
@@ -213,6 +247,16 @@ def _fields(found: DescribedDivergence) -> Fields:
         "effect": _named_in(found, r"(\S+) ", "a side effect"),
         "tool": _named_in(found, r"[^:]*: (\S+?)\(", "the tool"),
     }
+
+
+_KEYED: Final = re.compile(r"\.(?:values|session|user|app|temp)[.\[]")
+"""A path into what is kept under keys of its own."""
+
+
+def _key(at: Difference) -> str:
+    """Return the last step of a path: a key; empty if that is an index."""
+    found = re.search(r"(?:\.([\w-]+)|\[\"(.*)\"\])\Z", at.path)
+    return "" if found is None else found[1] or found[2] or ""
 
 
 def _only(mine: object, other: object) -> str:

@@ -46,6 +46,8 @@ MANY: Final = 12
 _LINE: Final = re.compile(", line (?=\\d+: )")
 NARROW: Final = 80
 """So long is a line of a sentence at most."""
+CAUSE: Final = 400
+"""So long is what an error says at most: a framework's wrapping comes first."""
 BROAD: Final = 120
 """From so many columns on, old and new stand side by side if they fit."""
 WIDE: Final = 200
@@ -118,13 +120,27 @@ def case_line(case: JudgedCase) -> Text:
     return line
 
 
+def _seen(case: JudgedCase) -> str:
+    """Return how many worlds show what is expected, where something else is told."""
+    verdict = case.verdict
+    if not case.met or verdict.divergence is None:
+        return ""
+    worlds = sum(each.worlds for each in verdict.groups if each.code == case.expected)
+    if not worlds or verdict.divergence.code == case.expected:
+        return ""
+    return f", which {counted(worlds, 'world')} {does(worlds, 'show')}"
+
+
 def folder_lines(
     cases: Sequence[JudgedCase], *, reports: bool = False, verbose: bool = False
 ) -> Iterator[Text]:
     """Yield the reports of the cases that are not met, or of all, and the counts."""
     for case in cases:
         if reports or not case.met:
-            yield Text(f"\n{case.piece}/{case.case}, expected {case.expected}:", "bold")
+            seen = _seen(case)
+            yield Text(
+                f"\n{case.piece}/{case.case}, expected {case.expected}{seen}:", "bold"
+            )
             yield from lines(case.verdict, verbose=verbose)
     met = sum(case.met for case in cases)
     weak = sum(holds_weakly(case.verdict) for case in cases)
@@ -319,7 +335,7 @@ def _divergence(
     yield from (Text(each, style) for each in wrapped)
     for name, text in facts(found, verdict):
         yield _indented(f"{name:6} {text}")
-    if len(found.lines) > 1:
+    if len(found.lines) > 1 and any(mark != " " for mark, _ in found.lines):
         yield Text()
         rows = [*rows_beside([*_near(found.lines)])]
         yield from _around(found.difference.channel, rows, width)
@@ -348,7 +364,7 @@ def facts(found: DescribedDivergence, verdict: Migration) -> Iterator[tuple[str,
         yield "note", "NEW was given the instruction that OLD sent; where it adds to"
         yield "", "it, return world.config(instruction=...) with your own"
     for side, text in found.causes:
-        yield "cause", f"{side}: {brief(text)}"
+        yield "cause", f"{side}: {brief(text, CAUSE)}"
     if _is_beside(found):
         yield from zip(SIDES, both(at.old, at.new), strict=True)
 

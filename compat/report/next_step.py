@@ -18,20 +18,27 @@ LONGEST: Final = 80
 class NextStep:
     """A command line that keeps what shows a divergence, and what it does.
 
-    It is "" where that was asked for already.
+    It is "" where that was asked for already. ``case`` is NEW as ``migration.toml``
+    names it, ``world`` the file that the command writes the world into.
     """
 
     command: str = ""
     does: str = ""
+    case: str = "new.py"
+    world: str = "world.json"
 
     def lines(self, found: Difference) -> Iterator[str]:
         """Yield the command, and what ``migration.toml`` says if it is meant."""
         if self.command:
             yield from (self.command, f"  {self.does}")
-        yield "If it is meant, allow it in migration.toml, with its world:"
-        yield f'  channel = "{found.channel}", path = {_toml(found.anywhere)}'
+        yield "If it is meant, allow it in migration.toml:"
+        yield f"  [[cases.{_toml(self.case)}.allow]]"
+        yield f'  channel = "{found.channel}"'
+        yield f"  path = {_toml(found.anywhere)}"
         for name, value in _narrower(found):
             yield f"  {name} = {_toml(value)}"
+        yield f"  world = {_toml(self.world)}"
+        yield '  reason = "..."'
 
 
 def _narrower(found: Difference) -> Iterator[tuple[str, str]]:

@@ -162,9 +162,9 @@ def _cut(text: str, start: int, end: int) -> str:
         length = f"({len(between):,} characters)"
         between = f"{between[:half]}… {length} …{between[-half:]}"
     parts = [
-        f"{first:,} equal characters" if first else "",
+        f"the same {first:,} characters" if first else "",
         f'"{between}"' if between else "",
-        f"{len(text) - last:,} equal characters" if last < len(text) else "",
+        f"the same {len(text) - last:,} characters" if last < len(text) else "",
     ]
     found = ", then ".join(each for each in parts if each)
     return found if between else f"only {found}"
