@@ -38,7 +38,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import repeat
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from threading import current_thread, main_thread
 from typing import Any, Final, Literal, TypeAlias
@@ -397,15 +397,31 @@ def _player(
     # Nothing is inherited, so a worker knows what it would know alone.
     spawn = get_context("spawn")
     with stored(worlds) as path, ProcessPoolExecutor(jobs, spawn) as pool:
-        yield lambda some, wanted: list(
-            pool.map(
-                _kills,
-                [each.id for each in some],
-                repeat(wanted),
-                repeat(path),
-                repeat(search),
-            )
-        )
+
+        def played(some: Sequence[Mutant], wanted: Sequence[str]) -> list[Kills]:
+            ids = [each.id for each in some]
+            with _uninterrupted():
+                found = pool.map(
+                    _kills, ids, repeat(wanted), repeat(path), repeat(search)
+                )
+            return list(found)
+
+        try:
+            yield played
+        except KeyboardInterrupt:  # what they play may take long, and nobody wants it
+            for each in active_children():
+                each.kill()
+            raise
+
+
+@contextmanager
+def _uninterrupted() -> Generator[None, None, None]:
+    """Have processes that start meanwhile leave Ctrl-C to their parent."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _kills(

@@ -236,6 +236,8 @@ class UnknownSelectorError(LookupError):
         )
         self.close = tuple(close)
         nearly = f"did you mean {', '.join(self.close)}?" if self.close else ""
+        if selector.upper() in FAMILIES:
+            nearly = f"'-k {selector.upper()}' chooses the clauses of that family"
         hint = nearly or "'refengine clause list' shows all"
         super().__init__(f"no clause matches {selector!r}; {hint}")
 

@@ -9,10 +9,13 @@ from typing import NoReturn
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run one command; exits with its code."""
-    from compat.cli.main import main as run  # noqa: PLC0415  # the floor on top
+    """Run one command; exits with its code, and with 130 if that is interrupted."""
+    try:
+        from compat.cli.main import main as run  # noqa: PLC0415  # the floor on top
 
-    run(arguments)
+        run(arguments)
+    except KeyboardInterrupt:  # while modules are imported
+        sys.exit(130)
 
 
 def _leave_working_directory() -> None:

@@ -173,7 +173,8 @@ def failing(capsys):
 
 
 def test_an_interrupted_command_ends_as_a_shell_has_it(failing) -> None:
-    assert failing(KeyboardInterrupt()) == (INTERRUPTED, "") == (130, "")
+    told = "refengine it: interrupted\n"
+    assert failing(KeyboardInterrupt()) == (INTERRUPTED, told) == (130, told)
 
 
 def test_a_reader_that_went_away_is_no_traceback(failing, monkeypatch) -> None:
@@ -192,6 +193,15 @@ def test_a_closed_pipe_is_no_verdict() -> None:
         done.stdout.close()
 
     assert done.wait() == BROKEN_PIPE == 141
+
+
+def test_an_output_that_takes_no_more_is_told(failing, monkeypatch) -> None:
+    monkeypatch.setattr("os.dup2", lambda *_: None)
+    monkeypatch.setattr("sys.stdout.fileno", lambda: 99, raising=False)
+    code, told = failing(OSError(28, "No space left on device"))
+
+    assert code == 2
+    assert told == "refengine it: standard output: No space left on device\n"
 
 
 def test_sigterm_ends_a_command_as_what_it_has_to_clean_up_wants() -> None:

@@ -106,6 +106,8 @@ def update(engine: str, known: Path | None, **how: Any) -> int:  # noqa: ANN401 
     from property_tests.registry import contract
 
     path, request = known or default_file(engine), _request(engine, **how)
+    if not path.exists():
+        refuse("baseline update", f"{path}: there is none yet, 'baseline write' it")
     about: dict[str, Any] = {"engine": engine, "profile": request.profile}
     about["clauses"] = []  # it only plays what is pinned
     with refusing_to_judge("baseline update", *_mistakes()):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from benchmarks.defaults import FAIL_ABOVE, MOST_APART, PEERS, TIMES
 from compat.cli.command import argument, flag, group, is_given, option, refuse, refusing
 from compat.cli.values import OUTPUT, PATH, at_least
+from compat.report.plain_text import write_text
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOT_COMPARABLE, NOTHING_RAN, OK
 
 if TYPE_CHECKING:
@@ -201,11 +202,11 @@ def _write(costs: Costs, files: Mapping[str, Path | None]) -> None:
     from compat.report.cost_files import markdown_text, page_text, write_plot
 
     if path := files["json"]:
-        path.write_text(costs.model_dump_json(indent=1) + "\n", "utf-8")
+        write_text(path, costs.model_dump_json(indent=1) + "\n")
     if path := files["markdown"]:
-        path.write_text(markdown_text(costs), "utf-8")
+        write_text(path, markdown_text(costs))
     if path := files["html"]:
-        path.write_text(page_text(costs), "utf-8")
+        write_text(path, page_text(costs))
     if (path := files["plot"]) and not write_plot(costs, path):
         sys.stderr.write(f"{path} was not written: nothing to draw\n")
 

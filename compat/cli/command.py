@@ -218,7 +218,7 @@ def run(app: click.Command, name: str, line: Sequence[str]) -> int:
     a verdict.
     """
     try:
-        return _run(app, name, line)
+        return _told(name, lambda: _run(app, name, line))
     except Exception:  # noqa: BLE001  # whatever it is
         return _internal(name)
 
@@ -244,18 +244,39 @@ def _run(app: click.Command, name: str, line: Sequence[str]) -> int:
             error = click.UsageError(_unknown_option(error), error.ctx)
         error.show()
         return USAGE
+
+
+def _told(name: str, command: Callable[[], int]) -> int:
+    """Do what writes to standard output, and return its code, or why it ended."""
+    try:
+        code = command()
+        sys.stdout.flush()  # here, since at the end Python only grumbles
     except KeyboardInterrupt:
+        sys.stderr.write(f"refengine {name}: interrupted\n")
         return INTERRUPTED
     except SystemExit as end:  # rich ends so, with 1, where the reader went away
         if isinstance(end.__context__, BrokenPipeError):
             return BROKEN_PIPE
         raise
     except OSError as error:
-        if error.errno != errno.EPIPE:
+        if error.errno not in _OF_OUTPUT or error.filename is not None:
             raise
-        # Python flushes once more at its end, and would tell of the pipe then.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return untold(name, error)
+    return code
+
+
+def untold(name: str, error: OSError) -> int:
+    """Say that standard output takes no more, if that is no reader's wish."""
+    # Python flushes once more at its end, and would tell of it then.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if error.errno == errno.EPIPE:
         return BROKEN_PIPE
+    sys.stderr.write(f"refengine {name}: standard output: {error.strerror}\n")
+    return USAGE
+
+
+_OF_OUTPUT: Final = frozenset((errno.EPIPE, errno.ENOSPC, errno.EIO))
+"""What comes of writing to standard output."""
 
 
 def _internal(name: str) -> int:
@@ -308,6 +329,7 @@ def refusing_to_judge(
 
 
 def _text(error: Any) -> str:  # noqa: ANN401  # any of the mistakes
-    if isinstance(error, OSError):
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror is not None:
+        named = "" if error.filename is None else f"{error.filename}: "
+        return f"{named}{error.strerror}"
     return str(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 
 import click
 
@@ -27,6 +28,9 @@ def check(command: str, timeout: float) -> int:
     words = shlex.split(command)
     if not words:
         refuse("driver check", "no command: name the program, with its arguments")
+    if shutil.which(words[0]) is None:
+        how = "give the command that starts the driver, as in 'python driver.py'"
+        refuse("driver check", f"no program {words[0]!r}: {how}")
     found: list[str] = []
     for each in check_driver(words, timeout):
         why = f"  ({each.why})" if each.why else ""

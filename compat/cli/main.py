@@ -55,12 +55,22 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(complete(COMMANDS))
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in {"-h", "--help"}:
-        sys.stdout.write(_help())
-        sys.exit(OK if given else USAGE)
+        sys.exit(_say(_help()) or (OK if given else USAGE))
     if given[0] == "--version":
-        sys.stdout.write(f"refengine {_version()}\n")
-        sys.exit(OK)
+        sys.exit(_say(f"refengine {_version()}\n"))
     sys.exit(_run(given[0], given[1:]))
+
+
+def _say(text: str) -> int:
+    """Write a text to standard output; return the code of that."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        from compat.cli.command import untold
+
+        return untold("--help", error)
+    return OK
 
 
 def _run(name: str, line: Sequence[str]) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from compat.cli.command import line_again, option, refusing
 from compat.cli.values import OUTPUT
+from compat.report.plain_text import write_text
 
 if TYPE_CHECKING:
     from compat.report.next_step import NextStep
@@ -94,7 +95,7 @@ class ReportFiles:
         )
         for path, text in wanted:
             if path is not None:
-                _write(path, text())
+                write_text(path, text())
         if self.world is not None:
             self._write_world(self.world, [case.verdict for case in cases])
         if os.environ.get("GITHUB_ACTIONS") == "true":
@@ -106,7 +107,7 @@ class ReportFiles:
 
         worlds = [v.world for v in verdicts if v.divergence and v.world]
         if worlds:
-            _write(path, world_text(worlds[0]))
+            write_text(path, world_text(worlds[0]))
         else:
             sys.stderr.write(f"no divergence was found, so {path} is not written\n")
 
@@ -126,13 +127,6 @@ def _sentences() -> Mapping[str, str]:
     from compat.migration.codes import CODES
 
     return {name: code.summary for name, code in CODES.items()}
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:  # a full disk does not say which file it is about
-        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def writing(check: F) -> F:

@@ -7,6 +7,7 @@ from typing import Final
 
 from compat.cli.command import argument, command, option, refuse
 from compat.cli.values import OUTPUT
+from compat.report.plain_text import write_text
 from compat.verdicts.exit_codes import NOTHING_RAN, OK
 
 SCAN: Final = "migrate scan"
@@ -37,5 +38,5 @@ def scan(*, folder: str | None, json: Path | None) -> int:
     for line in legacy_lines(found):
         out.print(line)
     if json is not None:
-        json.write_text(dump(legacy_json(found)), "utf-8")
+        write_text(json, dump(legacy_json(found)))
     return OK if found.read_files else NOTHING_RAN

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from compat.cli.command import group, option, refusing
 from compat.cli.on import ON, spread_on
 from compat.cli.values import OUTPUT, WHOLE, at_least, one_of
+from compat.report.plain_text import write_text
 from compat.verdicts.exit_codes import (
     DIFFERS,
     FAULT,
@@ -43,24 +44,19 @@ app = group("List the mutants, and show which clauses kill them.")
 def list_(words: tuple[str, ...]) -> int:
     """List the mutants with what they violate and what is wrong with them."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.padding import Padding
     from rich.text import Text
 
     from compat.report.conform_text import counted
 
-    table = Table(box=None, pad_edge=False)
-    for title in ("mutant", "under", "violates"):
-        table.add_column(title, no_wrap=title != "violates")
-    table.add_column("what is wrong", ratio=1)
-    chosen = _chosen("mutant list", words)[1]
-    others = [each for _, _, mine in _of_dialects(words) for each in mine]
-    rows = [(x.id, x.under, x.violates, x.about) for x in chosen]
-    rows += [(x.id, x.under, x.violates, x.about) for x in others]
-    for id_, under, violates, about in rows:
-        table.add_row(id_, under, ", ".join(violates), Text(about))
+    chosen: list[Mutant | DialectMutant] = [*_chosen("mutant list", words)[1]]
+    chosen += (each for _, _, mine in _of_dialects(words) for each in mine)
     console = Console(highlight=False)
-    console.print(table)
-    console.print(counted(len(chosen) + len(others), "mutant"))
+    for each in chosen:
+        violates = ", ".join(each.violates)
+        console.print(Text(f"{each.id}  under {each.under}, violates {violates}"))
+        console.print(Padding(Text(each.about), (0, 0, 0, 2)))
+    console.print(counted(len(chosen), "mutant"))
     return OK
 
 
@@ -140,7 +136,7 @@ def show_matrix(  # noqa: PLR0913  # the options of the command
         full = search == "full"
         found = joined(found, dialect_matrix(dialect, ids, mine, full=full))
     if file is not None:
-        file.write_text(json.dumps(found.as_json(), indent=1) + "\n", "utf-8")
+        write_text(file, json.dumps(found.as_json(), indent=1) + "\n")
     stale = (*unmatched(contract(), CHECKS), *unknown_names(contract()))
     worlds = sum(len(dialect.fixed()) for dialect, *_ in spoken)
     if mutants:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from compat.cli.command import argument, command, option, refusing
 from compat.cli.on import ON, spread_on
 from compat.cli.values import ANY_PROFILE, OUTPUT, PATH
+from compat.report.plain_text import write_text
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, USAGE, exit_code
 from refengine.errors import UnknownProfileError
 
@@ -75,7 +76,7 @@ def observe(
     out.print(_counts(verdicts, rows))
     if json_file is not None:
         with refusing("observe", OSError):
-            json_file.write_text(to_json(summary(verdicts, rows)), encoding="utf-8")
+            write_text(json_file, to_json(summary(verdicts, rows)))
     return _code(verdicts)
 
 

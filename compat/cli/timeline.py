@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import argument, flag, group, option, refuse, refusing
 from compat.cli.values import FILE_THERE, FOLDER, OUTPUT, at_least
+from compat.report.plain_text import write_text
 from compat.verdicts.exit_codes import DIFFERS, NOTHING_RAN, OK
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def show(
         if html is not None:
             names = [subject] if subject else timeline.subjects()
             page = timeline_page([timeline.history(each) for each in names])
-            html.write_text(page, "utf-8")
+            write_text(html, page)
             return OK
         history = timeline.history(subject or "")
     if as_json:

@@ -214,10 +214,12 @@ def named(
     at = index_of(difference.path)
     ours, theirs = old.entries(channel), new.entries(channel)
     code, path, left, right = _named(difference, at, (old, ours), (new, theirs))
-    entry = (ours if at < len(ours) else theirs)[at]
+    at = index_of(path)
+    side = theirs if left == MISSING or at >= len(ours) else ours
+    entry = side[at]
     found = CODES[code]
     precise = replace(difference, path=path, old=left, new=right)
-    where = _where(channel, entry, (ours, theirs)[at >= len(ours)][:at])
+    where = _where(channel, entry, side[:at])
     if channel == "pairing":  # the messages say it better than the ids
         channel, at = _sent(old, new, entry.seq) or (channel, at)
         ours, theirs = old.entries(channel), new.entries(channel)

@@ -164,10 +164,14 @@ class Piece:
     def _world(self, name: str) -> Scenario:
         try:
             return load_scenario(self.folder / name)
-        except (ScenarioError, OSError) as error:
+        except FileNotFoundError:
+            how = "there is no such file; --save-world writes it"
             raise SettingsError(
-                self.folder / FILE, [f"world {name!r}: {error}"]
+                self.folder / FILE, [f"world {name!r}: {how}"]
             ) from None
+        except (ScenarioError, OSError) as error:
+            why = f"world {name!r}: {error}"
+            raise SettingsError(self.folder / FILE, [why]) from None
 
 
 def _allowed(said: Allowance) -> Sequence[AllowedTexts]:

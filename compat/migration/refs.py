@@ -11,6 +11,7 @@ import difflib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -283,6 +284,8 @@ def _module(text: str, target: str, name: str, here: Path) -> SubjectRef:
         raise not_a_subject(
             text, f"{target!r} is not a module, and a file ends in .py; write {FORMS}"
         )
+    if target.partition(".")[0] in sys.stdlib_module_names:
+        raise not_a_subject(text, f"{target!r} is a module of Python itself")
     return SubjectRef(text, name, here, module=target)
 
 

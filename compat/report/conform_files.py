@@ -17,7 +17,7 @@ from compat.report.conform_for_ci import junit_text, markdown_text
 from compat.report.conform_gathered import EngineReport, JudgementReport, gather
 from compat.report.conform_stream import finite
 from compat.report.conform_text import counted
-from compat.report.plain_text import plain
+from compat.report.plain_text import plain, write_text
 from compat.verdicts.conformance import VERDICTS, AnyEvent, Event
 from compat.verdicts.exit_codes import FAULT, NOTHING_RAN
 
@@ -78,7 +78,7 @@ def write_reports(paths: Mapping[str, Path | None], events: Sequence[AnyEvent]) 
         if kind == "history":
             _append(path, gathered)
         else:
-            path.write_text(_writer(kind, path)(gathered), "utf-8")
+            write_text(path, _writer(kind, path)(gathered))
 
 
 def _append(path: Path, gathered: JudgementReport) -> None:

@@ -20,6 +20,7 @@ from compat.report.conform_text import escaped
 from compat.report.cost_says import METHOD, CostReport, gathered
 from compat.report.cost_text import CostCell, CostGrid
 from compat.report.pages import page
+from compat.report.plain_text import write_text
 from compat.verdicts.cost import Costs
 from refengine.testing.world import WorldExtraError
 
@@ -178,5 +179,5 @@ def write_plot(costs: Costs, path: Path, which: Plot = "growth") -> bool:
     """
     found = plot(costs, which)
     if found:
-        path.write_text(f'<?xml version="1.0" encoding="utf-8"?>\n{found}', "utf-8")
+        write_text(path, f'<?xml version="1.0" encoding="utf-8"?>\n{found}')
     return bool(found)

@@ -77,7 +77,7 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
         "EXTRA_CALL": Wording(added="NEW asks the model once more than OLD"),
         "EXTRA_CALL tool_executions": Wording(added="NEW runs {new}, and OLD does not"),
         "AGAINST_NO": Wording(added="NEW runs {new} although the person said no"),
-        "MISSING_CALL": Wording(lost="NEW does not ask the model, and OLD does"),
+        "MISSING_CALL": Wording(lost="NEW asks the model once less than OLD"),
         "MISSING_CALL tool_executions": Wording(
             lost="NEW does not run {old}, and OLD does"
         ),
@@ -153,7 +153,7 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
         "ERROR_CLASS": Wording("NEW raises {new} where OLD raises {old}"),
         "ERROR_CAUSE": Wording("NEW's error comes of {new}, and OLD's of {old}"),
         "ERROR_POINT": Wording("NEW fails {new}, and OLD {old}"),
-        "ORDER effects": Wording(
+        "ORDER .after": Wording(
             "NEW does {effect} after {new}, and OLD after {old}: another order"
         ),
         "EFFECT_LOST": Wording(lost="NEW does not do {old}, and OLD does"),

@@ -44,6 +44,10 @@ STYLES: Final = {"-": "red", "+": "green", " ": "dim"}
 MANY: Final = 12
 """So many lines of one kind are shown; the JSON report has all of them."""
 _LINE: Final = re.compile(", line (?=\\d+: )")
+MARK: Final = (
+    "A branch that nothing can take is marked in migration.toml: [[equivalent]], with"
+    " its file, line, change and a reason."
+)
 NARROW: Final = 80
 """So long is a line of a sentence at most."""
 CAUSE: Final = 400
@@ -357,7 +361,8 @@ def facts(found: DescribedDivergence, verdict: Migration) -> Iterator[tuple[str,
     for side, text in found.places:
         yield "line", f"{side}: {text}, last before it"
     if verdict.point is not None:
-        yield "point", f"{verdict.point.says} ({verdict.point.about})"
+        about = f"{verdict.point.says} ({verdict.point.about})"
+        yield "point", f"found in a world about this one: {about}"
     for change in verdict.documented:
         yield "known", f"may be: {change}"
     if verdict.recorded is not None and found.code == "INSTRUCTION":
@@ -432,12 +437,19 @@ def _basis(verdict: Migration, *, verbose: bool) -> Iterator[Text]:
     if verdict.points is not None:
         yield from map(_indented, _points(verdict.points))
     yield from map(_indented, _handed(verdict, verbose=verbose))
+    yield from _sides(verdict, verbose=verbose)
+
+
+def _sides(verdict: Migration, *, verbose: bool) -> Iterator[Text]:
+    """Yield what of each side ran, and what its own code broke in."""
     for side in SIDES:
         if side in verdict.exercise:
             yield from _exercise(side, verdict.exercise[side], verbose=verbose)
         for text, times in [*verdict.failures.get(side, {}).items()][:MANY]:
             line = f"its own code broke in {counted(times, 'world')}: {brief(text)}"
             yield _indented(line, "yellow")
+    if holds_weakly(verdict) and any(e.uncovered for e in verdict.exercise.values()):
+        yield Text(MARK)
 
 
 def _moved(value: MovedValue) -> str:

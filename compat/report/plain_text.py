@@ -6,6 +6,7 @@ It stands alone, so that a command that refuses a line loads nothing else for it
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Final
 
 # C0 and C1, line and paragraph separators, what turns the direction of writing, and the
@@ -24,6 +25,14 @@ def plain(text: str) -> str:
 def visible(text: str) -> str:
     """Return a text of any lines as a terminal may be given it: none moves a cursor."""
     return re.sub(r"[^\n\t]+", lambda line: plain(line[0]), text)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file; raises OSError, which a full disk does not say the path of."""
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _escape(character: str) -> str:
