@@ -114,6 +114,7 @@ def test_tool_that_returns_directly_is_ordinary_where_a_side_speaks_of_it() -> N
         ("no other extensions", {"agent": {"handlers": [{"id": "H"}]}}),
         ("no other extensions", {"agent": {"middlewares": [{"id": "M"}]}}),
         ("no other extensions", {"agent": {"tool_call_middlewares": [{}]}}),
+        ("no run streams", {"runs": [{"input": ["user:a"], "streaming": True}]}),
     ],
 )
 def test_what_is_declared_outside_is_unusual(

@@ -38,6 +38,7 @@ NONE_FAILS: Final = "no tool fails"
 KNOWN_CALLED: Final = "only known tools are called"
 OWN_NAMES: Final = "no two tools have one name"
 ALONE: Final = "no other extensions"
+WHOLE: Final = "no run streams"
 DIRECT: Final = re.compile(r"returns?[_ ]?direct", re.IGNORECASE)
 """How a source speaks of tools that return directly, whatever its framework."""
 READ: Final = 4096
@@ -172,6 +173,13 @@ def _beside_others(scenario: Scenario) -> str | None:
     return "an agent has extensions of its own" if others else None
 
 
+def _streams(scenario: Scenario) -> str | None:
+    for number, run in enumerate(scenario.runs, 1):
+        if run.streaming:
+            return f"run {number} streams"
+    return None
+
+
 OUTSIDE: Final[Mapping[str, Reasons]] = MappingProxyType(
     {
         NO_DIRECT: _direct,
@@ -181,6 +189,7 @@ OUTSIDE: Final[Mapping[str, Reasons]] = MappingProxyType(
         KNOWN_CALLED: _calls_unknown,
         OWN_NAMES: _equal_names,
         ALONE: _beside_others,
+        WHOLE: _streams,
     }
 )
 """What a migration may declare: no world that breaks one of these is ordinary."""

@@ -18,6 +18,9 @@ export interface Step {
   results: Message[];
 }
 
+/** What a reader of a stream has at once: some text, or a call of a tool. */
+export type Chunk = string | { id: string; name: string; input: unknown };
+
 /** A run as both versions play it. */
 export interface Played {
   instruction: string;
@@ -35,4 +38,6 @@ export interface Played {
   /** Takes what a step is to be sent; returns what is sent instead, if it is not that. */
   prepare: (messages: Message[]) => Promise<Message[] | undefined>;
   finished: (step: Step) => void;
+  /** Takes the chunks of an answer as its reader has them; there is none in one piece. */
+  said?: ((chunk: Chunk) => void) | undefined;
 }

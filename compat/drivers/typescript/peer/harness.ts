@@ -1,5 +1,6 @@
 /** The harness as one agent has it: its model, its tools and its hooks. */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { setImmediate } from "node:timers/promises";
 
 import type { MessageTold, Piece, ToolTold } from "./frames.ts";
 import type { Params, Peer } from "./peer.ts";
@@ -76,6 +77,17 @@ export class Harness {
     await Promise.allSettled(this.#untold);
   }
 
+  /** Waits until all has run that can run, and what a subject asked for is answered. */
+  quiet(): Promise<void> {
+    const quiet = async () => {
+      do {
+        await this.caughtUp();
+        await setImmediate();
+      } while (this.#untold.size);
+    };
+    return this.#peer.working(quiet());
+  }
+
   /** Tells that a hook of a subject is entered. */
   entered(hook: string): void {
     this.#peer.tell("entered", { agent: this.agent, hook });
@@ -94,6 +106,11 @@ export class Harness {
   /** Asks the model for an answer in chunks. */
   async answering(messages: MessageTold[], tools: InfoTold[]): Promise<AsyncGenerator<Piece>> {
     const { stream } = await this.#ask("model", { mode: "stream", messages, tools });
+    return this.chunks(stream);
+  }
+
+  /** Yields what a stream of the harness brings. */
+  chunks(stream: number): AsyncGenerator<Piece> {
     return pulled(this.#peer, { agent: this.agent, stream }) as AsyncGenerator<Piece>;
   }
 

@@ -4,16 +4,19 @@ import {
   type LanguageModelV1,
   type LanguageModelV1Middleware,
   NoSuchToolError,
+  type StepResult,
   type ToolSet,
   generateText,
   jsonSchema,
+  streamText,
   tool,
   wrapLanguageModel,
 } from "ai";
 
-import type { CallTold, MessageTold } from "../peer/frames.ts";
+import type { CallTold, MessageTold, Piece } from "../peer/frames.ts";
 import type { InfoTold } from "../peer/harness.ts";
-import type { Execute, Kept, Played } from "./playing.ts";
+import type { Chunk, Execute, Kept, Played } from "./playing.ts";
+import type { Heard } from "./streams.ts";
 
 export const PROFILE = "ai-sdk-4";
 /** What this version has beside what all of them have: it cannot stop after a call. */
@@ -23,6 +26,8 @@ export type Model = LanguageModelV1;
 export type Middleware = LanguageModelV1Middleware;
 export type Asked = Parameters<Model["doGenerate"]>[0];
 export type Answered = Awaited<ReturnType<Model["doGenerate"]>>;
+export type Streamed = Awaited<ReturnType<Model["doStream"]>>;
+type Part = Streamed["stream"] extends ReadableStream<infer P> ? P : never;
 export type Prompt = Asked["prompt"];
 export type Message = CoreMessage | Prompt[number];
 type Options = Record<string, Record<string, unknown>> | undefined;
@@ -67,17 +72,15 @@ export function keptIn(of: object): Kept {
 
 // Models
 
-/** Returns a model that answers by a function. */
-export function modelOf(answer: (asked: Asked) => Promise<Answered>): Model {
+/** Returns a model that answers by functions: in one piece, and in a stream. */
+export function modelOf(answer: (asked: Asked) => Promise<Answered>, stream: (asked: Asked) => Promise<Streamed>): Model {
   return {
     specificationVersion: "v1",
     provider: "refengine",
     modelId: "refengine",
     defaultObjectGenerationMode: undefined,
     doGenerate: answer,
-    doStream() {
-      throw new Error("runs that stream are declined");
-    },
+    doStream: stream,
   };
 }
 
@@ -99,8 +102,45 @@ export function answered({ content, tool_calls: calls = [] }: MessageTold, kept:
 
 export function answerOf({ text = "", toolCalls = [], providerMetadata }: Answered): MessageTold {
   const told: MessageTold = { role: "assistant", content: text, ...((providerMetadata as Options)?.[OURS] as Kept) };
-  const calls = toolCalls.map((each) => ({ id: each.toolCallId, name: each.toolName, arguments: each.args }));
+  const calls = toolCalls.map(callOf);
   return calls.length ? { ...told, tool_calls: calls } : told;
+}
+
+export function streamed(stream: ReadableStream<Part>): Streamed {
+  return { stream, rawCall: { rawPrompt: undefined, rawSettings: {} } };
+}
+
+/** Yields the parts of a stream, as providers do: a call in deltas, and then as a whole. */
+export async function* partsOf(answer: AsyncIterable<Heard>, keep: (whole: MessageTold) => Kept): AsyncGenerator<Part> {
+  for await (const each of answer) {
+    if ("text" in each) yield { type: "text-delta", textDelta: each.text };
+    else if ("call" in each) {
+      const { id: toolCallId, name: toolName } = each.call;
+      yield { type: "tool-call-delta", toolCallType: "function", toolCallId, toolName, argsTextDelta: each.more };
+    } else yield* lastParts(each.whole, keep(each.whole));
+  }
+}
+
+function* lastParts(whole: MessageTold, kept: Kept): Generator<Part> {
+  const { toolCalls = [], finishReason, usage, providerMetadata } = answered(whole, kept);
+  for (const each of toolCalls) yield { type: "tool-call", ...each };
+  yield { type: "finish", finishReason, usage, ...(providerMetadata ? { providerMetadata } : {}) };
+}
+
+/** Yields what the parts of a stream say; raises what one of them says is wrong. */
+export async function* piecesOf(parts: ReadableStream<Part>): AsyncGenerator<Piece> {
+  for await (const each of parts) {
+    if (each.type === "text-delta") yield { message: { content: each.textDelta } };
+    if (each.type === "tool-call") yield { message: { tool_calls: [callOf(each)] } };
+    if (each.type === "error") throw each.error;
+    if (each.type !== "finish") continue;
+    const kept = keptIn({ providerMetadata: each.providerMetadata as Options });
+    if (Object.keys(kept).length) yield { message: { ...kept } };
+  }
+}
+
+function callOf({ toolCallId, toolName, args }: { toolCallId: string; toolName: string; args: string }): CallTold {
+  return { id: toolCallId, name: toolName, arguments: args };
 }
 
 /** Returns what the model is told of its tools. */
@@ -130,19 +170,19 @@ export function toolOf(description: string, execute: Execute): ToolSet[string] {
   });
 }
 
-/** Plays a run: one call of `generateText`, with what a subject gives it. */
+/** Plays a run: one call of `generateText` or `streamText`, with what a subject gives it. */
 export async function generated(played: Played): Promise<void> {
   const { instruction, messages, tools, steps: most, own, signal } = played;
   const { maxSteps = own.isBare ? most : 1, onStepFinish, ...more } = own.settings as Settings;
   const middleware = [preparing(played), ...own.middleware, ...played.middleware];
-  await generateText({
+  const given = {
     ...(instruction ? { system: instruction } : {}),
     ...more,
     model: wrapLanguageModel({ model: played.model, middleware }),
     messages: messages as CoreMessage[],
     ...(Object.keys(tools).length ? { tools: tools as ToolSet } : {}),
     maxSteps: Math.min(most, maxSteps),
-    onStepFinish: async (step) => {
+    onStepFinish: async (step: StepResult<ToolSet>) => {
       const calls = step.toolCalls.map(({ toolCallId, toolName, args }) => ({ type: "tool-call" as const, toolCallId, toolName, args: args as unknown }));
       const kept = keeping(keptIn({ providerMetadata: step.providerMetadata as Options }));
       const text = step.text ? [{ type: "text" as const, text: step.text }] : [];
@@ -154,9 +194,33 @@ export async function generated(played: Played): Promise<void> {
     },
     maxRetries: 0,
     abortSignal: signal,
-  });
+  };
+  if (played.said) await told(given, played.said);
+  else await generateText(given);
 }
 
+/** Reads a stream to its end; raises the first error in it. */
+async function told(given: Given, said: (chunk: Chunk) => void): Promise<void> {
+  const { onChunk, onError } = given;
+  const errors: unknown[] = [];
+  const result = streamText({
+    ...given,
+    onChunk: async (event) => {
+      const { chunk } = event;
+      if (chunk.type === "text-delta") said(chunk.textDelta);
+      if (chunk.type === "tool-call") said({ id: chunk.toolCallId, name: chunk.toolName, input: chunk.args as unknown });
+      await onChunk?.(event);
+    },
+    onError: async (event) => {
+      errors.push(event.error);
+      await onError?.(event);
+    },
+  });
+  for await (const _ of result.fullStream);
+  if (errors.length) throw errors[0];
+}
+
+type Given = Parameters<typeof streamText<ToolSet>>[0];
 type Settings = Omit<Partial<Parameters<typeof generateText<ToolSet>>[0]>, "model" | "messages" | "prompt">;
 
 /** Returns what prepares a step: in this version only a middleware sees its messages. */
