@@ -32,6 +32,7 @@ from refengine.testing.subject_worlds.code_tokens import (
     go_words,
     is_adk_go,
     script_errors,
+    script_tools,
     script_words,
 )
 from refengine.testing.subject_worlds.declared_schemas import (
@@ -233,7 +234,8 @@ def vocabulary(refs: Sequence[SubjectRef], how: CheckOptions) -> Vocabulary:
     errors = dict.fromkeys([*graph_words(sources.values()).errors, *scripts])
     old = [text for name, text in sources.items() if name.startswith("0/")]
     fit = fit_of(old, sources.values())
-    words = replace(words, errors=tuple(errors)[:MOST])
+    own = any(n.endswith(SUFFIXES) and script_tools(t) for n, t in sources.items())
+    words = replace(words, errors=tuple(errors)[:MOST], calls_own=own)
     if fit is None and how.wire is None and all(n.endswith(".py") for n in sources):
         words = replace(words, options=options_read(python_sources(sources.values())))
     return Vocabulary(words, fit=fit)

@@ -45,9 +45,10 @@ export class TextAgent implements Agent {
   #toolSet(): Record<string, unknown> {
     const named = this.#config.tools.map((spec) => [
       spec.name,
-      toolOf(spec.description, (input, callId) => {
+      toolOf(spec.description, async (input, callId) => {
         const call = this.#told.tellCall(callId, spec.name, input);
-        return this.#harness.tool(spec.tool, callId, call.arguments);
+        const result = await this.#harness.tool(spec.tool, callId, call.arguments);
+        return this.#own === NONE ? result : this.#told.given(callId, result);
       }),
     ]);
     return Object.fromEntries(named) as Record<string, unknown>;

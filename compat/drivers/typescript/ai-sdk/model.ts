@@ -17,6 +17,7 @@ import {
   modelOf,
   partsOf,
   piecesOf,
+  settingsOf,
   streamed,
   withTools,
 } from "./version.ts";
@@ -24,10 +25,13 @@ import {
 /** Returns a model that answers with what the harness's says. */
 export function harnessModel(harness: Harness, told: Messages): Model {
   const whole = async (asked: Asked) => {
-    const answer = await harness.answer(told.tell(asked.prompt), infosOf(asked));
+    const answer = await harness.answer(told.tell(asked.prompt), infosOf(asked), settingsOf(asked));
     return answered(answer, told.heard(answer));
   };
-  const inChunks = async (asked: Asked) => streamOf(await harness.answering(told.tell(asked.prompt), infosOf(asked)), told);
+  const inChunks = async (asked: Asked) => {
+    const pieces = await harness.answering(told.tell(asked.prompt), infosOf(asked), settingsOf(asked));
+    return streamOf(pieces, told);
+  };
   return modelOf(whole, inChunks);
 }
 

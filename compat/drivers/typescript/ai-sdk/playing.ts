@@ -10,7 +10,7 @@ export interface Kept {
 }
 
 /** Calls a tool of the harness. */
-export type Execute = (input: unknown, callId: string) => Promise<string>;
+export type Execute = (input: unknown, callId: string) => Promise<unknown>;
 
 /** A step that is over: what the model said, and the messages with results so far. */
 export interface Step {
@@ -40,4 +40,10 @@ export interface Played {
   finished: (step: Step) => void;
   /** Takes the chunks of an answer as its reader has them; there is none in one piece. */
   said?: ((chunk: Chunk) => void) | undefined;
+}
+
+/** Returns the headers of a request but for the one by which the SDK tells its version, if there are any. */
+export function sent(headers: Record<string, string | undefined>): Record<string, string> | undefined {
+  const own = Object.entries(headers).filter(([name, value]) => value !== undefined && name.toLowerCase() !== "user-agent");
+  return own.length ? (Object.fromEntries(own) as Record<string, string>) : undefined;
 }

@@ -4,7 +4,7 @@
  */
 import type { Returned } from "../peer/driver.ts";
 import { type Place, SubjectError, type Watch, kindOf } from "../peer/subjects.ts";
-import type { Middleware } from "./version.ts";
+import { type Middleware, schemaOf } from "./version.ts";
 
 export interface Own {
   /** Its settings, without what stands below. */
@@ -22,6 +22,8 @@ export const NONE: Own = { settings: {}, middleware: [], tools: {}, isBare: true
 
 type Wrapped = (...given: never[]) => unknown;
 interface OwnTool {
+  parameters?: unknown;
+  inputSchema?: unknown;
   execute?: (input: unknown, options: { toolCallId: string }) => unknown;
 }
 
@@ -117,8 +119,11 @@ export function before(first: () => Promise<void>, tools: Record<string, unknown
 function ownTools(watch: Watch, tools: Record<string, OwnTool>): Record<string, unknown> {
   const named = Object.entries(tools).map(([name, own]) => {
     const { execute } = own;
-    watch.set(`tools.${name}`);
-    if (!execute) return [name, own];
+    if (!execute) {
+      watch.set(`tools.${name}`);
+      return [name, own];
+    }
+    watch.own(name, schemaOf(own));
     const run = (input: unknown, options: { toolCallId: string }) =>
       watch.tool(name, JSON.stringify(input), options.toolCallId, () => execute.call(own, input, options));
     return [name, { ...own, execute: run }];

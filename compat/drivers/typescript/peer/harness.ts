@@ -21,6 +21,9 @@ export type Inner = (next: Params) => Promise<Params>;
 /** What the model is told of a tool. */
 export type InfoTold = Pick<ToolTold, "name" | "description">;
 
+/** What is asked of the model beside messages and tools. */
+export type Settings = Record<string, unknown>;
+
 /** What an agent asks of the harness, and what it holds for it. */
 export class Harness {
   readonly agent: number;
@@ -99,13 +102,13 @@ export class Harness {
   }
 
   /** Asks the model for a whole answer. */
-  async answer(messages: MessageTold[], tools: InfoTold[]): Promise<MessageTold> {
-    return (await this.#ask("model", { mode: "invoke", messages, tools })) as MessageTold;
+  async answer(messages: MessageTold[], tools: InfoTold[], settings: Settings = {}): Promise<MessageTold> {
+    return (await this.#ask("model", { mode: "invoke", messages, tools, ...asOptions(settings) })) as MessageTold;
   }
 
   /** Asks the model for an answer in chunks. */
-  async answering(messages: MessageTold[], tools: InfoTold[]): Promise<AsyncGenerator<Piece>> {
-    const { stream } = await this.#ask("model", { mode: "stream", messages, tools });
+  async answering(messages: MessageTold[], tools: InfoTold[], settings: Settings = {}): Promise<AsyncGenerator<Piece>> {
+    const { stream } = await this.#ask("model", { mode: "stream", messages, tools, ...asOptions(settings) });
     return this.chunks(stream);
   }
 
@@ -140,4 +143,10 @@ export class Harness {
     const inner = this.#inner.get(params["token"]);
     return this.within(params["ctx"], () => inner(params));
   }
+}
+
+/** Returns those settings that are set, if any is, as they stand in a frame. */
+function asOptions(settings: Settings): { options?: Settings } {
+  const set = Object.entries(settings).filter(([, value]) => value !== undefined);
+  return set.length ? { options: Object.fromEntries(set) } : {};
 }

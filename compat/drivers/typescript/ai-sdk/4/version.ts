@@ -13,9 +13,11 @@ import {
   wrapLanguageModel,
 } from "ai";
 
+import { asSchema } from "@ai-sdk/ui-utils";
+
 import type { CallTold, MessageTold, Piece } from "../peer/frames.ts";
-import type { InfoTold } from "../peer/harness.ts";
-import type { Chunk, Execute, Kept, Played } from "./playing.ts";
+import type { InfoTold, Settings } from "../peer/harness.ts";
+import { type Chunk, type Execute, type Kept, type Played, sent } from "./playing.ts";
 import type { Heard } from "./streams.ts";
 
 export const PROFILE = "ai-sdk-4";
@@ -50,8 +52,7 @@ export function inputOf(part: object): unknown {
   return (part as { args: unknown }).args;
 }
 
-export function resultPart(told: MessageTold) {
-  const { tool_call_id: toolCallId = "", name: toolName = "", content: result } = told;
+export function resultPart({ tool_call_id: toolCallId = "", name: toolName = "" }: MessageTold, result: unknown) {
   return { type: "tool-result" as const, toolCallId, toolName, result };
 }
 
@@ -152,12 +153,28 @@ export function infosOf({ mode }: Asked): InfoTold[] {
   }));
 }
 
+/** Returns what else is asked, in the words of 5; a temperature of 0 is what 4 asks for by itself. */
+export function settingsOf(asked: Asked): Settings {
+  const { maxTokens: maxOutputTokens, temperature, mode, providerMetadata, headers } = asked;
+  const { topP, topK, presencePenalty, frequencyPenalty, stopSequences, seed } = asked;
+  const choice = mode.type === "regular" && mode.toolChoice?.type !== "auto" ? mode.toolChoice : undefined;
+  return {
+    ...{ maxOutputTokens, temperature: temperature || undefined, topP, topK, presencePenalty, frequencyPenalty, stopSequences, seed },
+    ...{ toolChoice: choice, providerOptions: providerMetadata, headers: headers && sent(headers) },
+  };
+}
+
 /** Returns the same question with those of its tools that are named, in that order. */
 export function withTools(asked: Asked, names: string[]): Asked {
   const { mode } = asked;
   if (mode.type !== "regular" || !mode.tools) return asked;
   const tools = names.flatMap((name) => mode.tools?.filter((each) => each.name === name) ?? []);
   return { ...asked, mode: { ...mode, tools } };
+}
+
+/** Returns what a tool takes, as a JSON schema; what is none takes anything. */
+export function schemaOf({ parameters }: { parameters?: unknown }): object {
+  return parameters === undefined ? {} : asSchema(parameters as Parameters<typeof asSchema>[0]).jsonSchema;
 }
 
 // The loop
@@ -173,7 +190,7 @@ export function toolOf(description: string, execute: Execute): ToolSet[string] {
 /** Plays a run: one call of `generateText` or `streamText`, with what a subject gives it. */
 export async function generated(played: Played): Promise<void> {
   const { instruction, messages, tools, steps: most, own, signal } = played;
-  const { maxSteps = own.isBare ? most : 1, onStepFinish, ...more } = own.settings as Settings;
+  const { maxSteps = own.isBare ? most : 1, onStepFinish, ...more } = own.settings as OwnSettings;
   const middleware = [preparing(played), ...own.middleware, ...played.middleware];
   const given = {
     ...(instruction ? { system: instruction } : {}),
@@ -221,7 +238,7 @@ async function told(given: Given, said: (chunk: Chunk) => void): Promise<void> {
 }
 
 type Given = Parameters<typeof streamText<ToolSet>>[0];
-type Settings = Omit<Partial<Parameters<typeof generateText<ToolSet>>[0]>, "model" | "messages" | "prompt">;
+type OwnSettings = Omit<Partial<Parameters<typeof generateText<ToolSet>>[0]>, "model" | "messages" | "prompt">;
 
 /** Returns what prepares a step: in this version only a middleware sees its messages. */
 function preparing({ prepare, instruction, own }: Played): Middleware {

@@ -4,6 +4,7 @@ import {
   type ModelMessage,
   type StepResult,
   type ToolSet,
+  asSchema,
   dynamicTool,
   generateText,
   hasToolCall,
@@ -14,8 +15,8 @@ import {
 } from "ai";
 
 import type { CallTold, MessageTold, Piece } from "../peer/frames.ts";
-import type { InfoTold } from "../peer/harness.ts";
-import type { Chunk, Execute, Kept, Played } from "./playing.ts";
+import type { InfoTold, Settings } from "../peer/harness.ts";
+import { type Chunk, type Execute, type Kept, type Played, sent } from "./playing.ts";
 import type { Heard } from "./streams.ts";
 
 export const PROFILE = "ai-sdk-5";
@@ -47,8 +48,8 @@ export function inputOf(part: object): unknown {
   return (part as { input: unknown }).input;
 }
 
-export function resultPart(told: MessageTold) {
-  const output = { type: "text" as const, value: told.content };
+export function resultPart(told: MessageTold, result: unknown) {
+  const output = { type: typeof result === "string" ? "text" : "json", value: result };
   return { type: "tool-result" as const, toolCallId: told.tool_call_id ?? "", toolName: told.name ?? "", output };
 }
 
@@ -167,11 +168,26 @@ export function infosOf({ tools = [] }: Asked): InfoTold[] {
   }));
 }
 
+/** Returns what else is asked; a temperature of 0 is what 4 asks for by itself, and so left out. */
+export function settingsOf(asked: Asked): Settings {
+  const { maxOutputTokens, temperature, toolChoice, providerOptions, headers } = asked;
+  const { topP, topK, presencePenalty, frequencyPenalty, stopSequences, seed } = asked;
+  return {
+    ...{ maxOutputTokens, temperature: temperature || undefined, topP, topK, presencePenalty, frequencyPenalty, stopSequences, seed },
+    ...{ toolChoice: toolChoice?.type === "auto" ? undefined : toolChoice, providerOptions, headers: headers && sent(headers) },
+  };
+}
+
 /** Returns the same question with those of its tools that are named, in that order. */
 export function withTools(asked: Asked, names: string[]): Asked {
   const { tools } = asked;
   if (!tools) return asked;
   return { ...asked, tools: names.flatMap((name) => tools.filter((each) => each.name === name)) };
+}
+
+/** Returns what a tool takes, as a JSON schema; what is none takes anything. */
+export function schemaOf({ inputSchema }: { inputSchema?: unknown }): object {
+  return inputSchema === undefined ? {} : (asSchema(inputSchema as Parameters<typeof asSchema>[0]).jsonSchema as object);
 }
 
 // The loop
@@ -187,7 +203,7 @@ export function toolOf(description: string, execute: Execute): ToolSet[string] {
 /** Plays a run: one call of `generateText` or `streamText`, with what a subject gives it. */
 export async function generated(played: Played): Promise<void> {
   const { instruction, messages, model, tools, steps: most, direct, own, signal } = played;
-  const { stopWhen = own.isBare ? [] : stepCountIs(1), prepareStep, onStepFinish, ...more } = own.settings as Settings;
+  const { stopWhen = own.isBare ? [] : stepCountIs(1), prepareStep, onStepFinish, ...more } = own.settings as OwnSettings;
   const middleware = [...own.middleware, ...played.middleware];
   const given: Given = {
     ...(instruction ? { system: instruction } : {}),
@@ -238,7 +254,7 @@ async function told(given: Given, said: (chunk: Chunk) => void): Promise<void> {
 }
 
 type Given = Parameters<typeof streamText<ToolSet>>[0];
-type Settings = Omit<Partial<Parameters<typeof generateText<ToolSet>>[0]>, "model" | "messages" | "prompt">;
+type OwnSettings = Omit<Partial<Parameters<typeof generateText<ToolSet>>[0]>, "model" | "messages" | "prompt">;
 type Said = StepResult<ToolSet>["content"][number];
 
 function saidPart(part: Said): Exclude<AssistantModelMessage["content"], string> {
