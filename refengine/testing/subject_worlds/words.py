@@ -60,7 +60,7 @@ class Words:
     own_tools: tuple[str, ...] = ()
     """Names of tools that the subject makes, and by which it answers."""
     calls_own: bool = False
-    """Whether own tools are called by number, since who plays them says what they are."""
+    """Whether own tools are called by number: who plays them says what they are."""
     folds: bool = False
     """Whether the source compares texts whose case counts for nothing."""
     options: tuple[tuple[str, tuple[Json, ...]], ...] = ()

@@ -34,6 +34,12 @@ const SETTINGS = [
   ...["prepareStep", "experimental_prepareStep", "onStepFinish", "experimental_repairToolCall"],
   ...["onChunk", "onError", "onFinish", "onAbort", "experimental_transform"],
 ];
+/** Settings that act without being called. */
+const SET = [
+  ...["maxSteps", "stopWhen", "system", "experimental_activeTools", "activeTools", "toolChoice"],
+  ...["maxTokens", "maxOutputTokens", "temperature", "topP", "topK", "presencePenalty", "frequencyPenalty"],
+  ...["stopSequences", "seed", "providerOptions", "headers"],
+];
 /** What the world gives. */
 const WORLDS = ["model", "messages", "prompt", "abortSignal", "maxRetries"];
 const INSTEAD = "return a middleware, a list of them, or settings of generateText";
@@ -81,7 +87,7 @@ function watched(watch: Watch, own: Middleware, at: number): Middleware {
 function functions(watch: Watch, settings: Record<string, unknown>): Record<string, unknown> {
   const made: Record<string, unknown> = {};
   for (const key of SETTINGS) hooked(watch, settings, made, key, key, { hook: key, of: "settings" });
-  for (const key of ["maxSteps", "stopWhen", "system", "experimental_activeTools", "activeTools", "toolChoice"]) {
+  for (const key of SET) {
     if (settings[key] !== undefined) watch.set(key);
   }
   return made;
