@@ -254,6 +254,26 @@ def test_hooks_of_langchain_js_are_judged_as_they_move(tmp_path: Path) -> None:
 
 
 @needs_node
+def test_result_that_is_no_longer_marked_as_an_error_is_told(tmp_path: Path) -> None:
+    for name, mark in {"old.ts": 'status: "error"', "new.ts": ""}.items():
+        run = f"new ToolMessage({{ ...said, {mark} }})"
+        (tmp_path / name).write_text(LOOKS.replace("RUN", run), "utf-8")
+    old, new = (parse_ref(name, cwd=tmp_path) for name in ("old.ts", "new.ts"))
+    looks = {**HI, "model_script": ["assistant:[1:look({})]", "assistant:hi"]}
+
+    found = check_all(
+        old,
+        {"": (new, Terms())},
+        corpus(looks),
+        CheckOptions(timeout=60),
+        explain=False,
+    )[""].verdict
+
+    assert found.divergence is not None
+    assert found.divergence.code in {"MESSAGE_CHANGED", "MARKS"}
+
+
+@needs_node
 def test_middleware_may_be_called_as_anything_of_the_world_is(tmp_path: Path) -> None:
     neighbours = names_of_ours()
     ours = [*neighbours, "middleware[0]"]
