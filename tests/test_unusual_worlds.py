@@ -125,6 +125,20 @@ def test_what_is_declared_outside_is_unusual(
     assert told(data, Spoken.of(speaks, [outside])) is not None
 
 
+@pytest.mark.parametrize(
+    ("name", "is_known"), [("rates", True), ("<own 0>", True), ("other", False)]
+)
+def test_own_tool_is_a_known_one(name: str, *, is_known: bool) -> None:
+    sources = ['({ tools: { rates: tool({ execute: () => "1.10" }) } })']
+    spoken = Spoken.of(sources, ["only known tools are called"])
+    world: dict[str, object] = {
+        "agent": {},
+        "model_script": [f"assistant:a[1:{name}({{}})]"],
+    }
+
+    assert (told(world, spoken) is None) is is_known
+
+
 def test_corpus_says_which_of_its_worlds_are_unusual() -> None:
     corpus = make_corpus(Words(), 20, 0)
     reasons = [each.unusual for each in corpus.worlds]
