@@ -24,6 +24,8 @@ export class TextAgent implements Agent {
   readonly #played: Pick<Played, "model" | "middleware" | "tools" | "direct">;
   /** The answer of a run that streams. */
   #open: OpenAnswer | undefined;
+  /** Ends it, where tools wait for that. */
+  #ending: Promise<void> | undefined;
 
   constructor(harness: Harness, config: ConfigTold, own: Own = NONE) {
     if (config.max_iterations < 1) throw new Error("no fewer than 1 step can be asked for");
@@ -56,9 +58,10 @@ export class TextAgent implements Agent {
 
   /** Has the consumer read the answer that a tool is called by: 4 calls it within the stream, 5 behind it. */
   async #answered(): Promise<void> {
-    if (this.#open === undefined) return;
-    await this.#harness.quiet();
-    this.#open.end();
+    const open = this.#open;
+    // One for all calls of the answer, so that they go on in its order.
+    this.#ending ??= open && this.#harness.quiet().then(() => open.end());
+    await this.#ending;
   }
 
   async *run(asked: RunAsked, signal: AbortSignal): AsyncGenerator<EventTold> {
@@ -80,6 +83,7 @@ export class TextAgent implements Agent {
       taken += 1;
       called = this.#finished(step, events);
     };
+    this.#ending = undefined;
     this.#open = asked.stream ? this.#opened(events) : undefined;
     const said = this.#open && ((chunk: Chunk) => this.#open?.put({ message: this.#chunk(chunk) }));
     const own = { own: this.#own, instruction, steps, signal, finished, said };
@@ -126,6 +130,7 @@ export class TextAgent implements Agent {
     const { tool_calls: calls = [] } = message;
     const ids = new Set(calls.map((each) => each.id));
     const { name } = this.#config;
+    this.#ending = undefined;
     if (this.#open) this.#open.next();
     else events.put({ name, role: "assistant", message });
     for (const each of told.slice(told.length - calls.length)) {
