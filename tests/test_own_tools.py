@@ -53,6 +53,15 @@ def test_arguments_are_the_given_values_of_their_type() -> None:
     assert called(0, [PEOPLE], **given) == [("people", {"name": "x", "age": 7})]
 
 
+def test_numbers_are_within_the_limits_of_a_schema_if_that_is_asked_for() -> None:
+    limits = {"type": "integer", "minimum": 3, "maximum": 20}
+    tool = {"name": "t", "parameters": {"properties": {"n": limits}}}
+
+    assert called(0, [tool], integer=21) == [("t", {"n": 21})]
+    assert called(0, [tool], integer=21, within=True) == [("t", {"n": 20})]
+    assert called(0, [tool], integer=2, within=True) == [("t", {"n": 3})]
+
+
 def test_what_is_not_needed_can_be_left_out() -> None:
     given = called(0, [PEOPLE], string="x", optional=False)
 

@@ -10,10 +10,12 @@ import pytest
 from compat.drivers.node_building import script_subject
 from compat.drivers.saying import SubjectMistakeError
 from compat.migration.check import Checked, check_all, code_of, corpus_of
+from compat.migration.corpus import Corpus
 from compat.migration.judge import Terms
 from compat.migration.refs import SubjectRef, parse_ref
-from compat.migration.remote.worlds import eased, playable
+from compat.migration.remote.worlds import eased, fitted, playable, ways_of
 from compat.migration.subject_runner import CheckOptions
+from compat.verdicts.migration import Migration
 from refengine.testing.scenario_files import read_scenario
 from tests.go_support import HI, Mistakes, corpus, mistaken
 from tests.neighbours import names_of_ours, worlds_of_neighbours
@@ -131,6 +133,74 @@ export const subject = () => ({
 """A middleware of models that does something to what its own source speaks of."""
 
 
+ON: Mapping[str, str] = {"old.ts": "ai-sdk@4", "new.ts": "ai-sdk@5"}
+UPPER = """
+const upper = (part: any) => part.type !== "text-delta" ? part :
+  { ...part, FIELD: String(part.FIELD).toUpperCase() };
+
+export const subject = () => ({
+  middleware: {
+    async wrapStream({ doStream }: any) {
+      const { stream, ...rest } = await doStream();
+      const transform = (part: any, out: any) => out.enqueue(upper(part));
+      const made = new TransformStream({ transform });
+      return { ...rest, stream: stream.pipeThrough(made) };
+    },
+  },
+  STEPS,
+});
+"""
+"""A middleware that changes what is streamed, by the field that a part has it in."""
+HIDDEN = """
+const hide = (each: any) => ({ ...each, EDIT });
+
+export const subject = () => ({
+  transformParams: async ({ params }: any) => ({
+    ...params,
+    prompt: params.prompt.map((each: any) =>
+      each.role === "tool" ? { ...each, content: each.content.map(hide) } : each),
+  }),
+});
+"""
+"""A middleware that hides what tools give."""
+RATES = """
+import { tool } from "ai";
+import { z } from "zod";
+
+export const subject = () => ({
+  STEPS,
+  tools: {
+    rates: tool({
+      PARAMETERS: z.object({ currency: z.enum(["EUR"]) }),
+      execute: async () => "RESULT",
+    }),
+  },
+});
+"""
+"""Settings with a tool whose name stands nowhere but as a key."""
+STEPS = {"old.ts": "maxSteps: 9", "new.ts": "stopWhen: () => false"}
+
+
+def put(folder: Path, sources: Mapping[str, str]) -> Mapping[str, SubjectRef]:
+    """Write sides of the two versions of the AI SDK, and refer to them."""
+    for name, text in sources.items():
+        (folder / name).write_text(text, "utf-8")
+    return {
+        name: replace(parse_ref(name, cwd=folder), engine=ON.get(name, ON["new.ts"]))
+        for name in sources
+    }
+
+
+def judged(folder: Path, sources: Mapping[str, str], worlds: Corpus) -> list[Migration]:
+    """Judge new sides, in the order in which they stand behind the old one."""
+    old, *news = put(folder, sources).items()
+    terms = {name: (ref, Terms()) for name, ref in news}
+    how = CheckOptions(timeout=60)
+    found = check_all(old[1], terms, worlds, how, explain=False)
+    assert all(each.verdict.fault is None for each in found.values())
+    return [each.verdict for each in found.values()]
+
+
 @pytest.fixture(scope="module")
 def faults(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Checked]:
     """Return what is said of each mistake."""
@@ -181,6 +251,26 @@ def test_hooks_of_langchain_js_are_judged_as_they_move(tmp_path: Path) -> None:
     assert wrong.divergence is not None
     assert wrong.divergence.code == "EFFECT_LOST"
     assert wrong.exercise["old"] == right.exercise["old"]  # it plays once for both
+
+
+@needs_node
+def test_result_that_is_no_longer_marked_as_an_error_is_told(tmp_path: Path) -> None:
+    for name, mark in {"old.ts": 'status: "error"', "new.ts": ""}.items():
+        run = f"new ToolMessage({{ ...said, {mark} }})"
+        (tmp_path / name).write_text(LOOKS.replace("RUN", run), "utf-8")
+    old, new = (parse_ref(name, cwd=tmp_path) for name in ("old.ts", "new.ts"))
+    looks = {**HI, "model_script": ["assistant:[1:look({})]", "assistant:hi"]}
+
+    found = check_all(
+        old,
+        {"": (new, Terms())},
+        corpus(looks),
+        CheckOptions(timeout=60),
+        explain=False,
+    )[""].verdict
+
+    assert found.divergence is not None
+    assert found.divergence.code in {"MESSAGE_CHANGED", "MARKS"}
 
 
 @needs_node
@@ -277,8 +367,130 @@ def test_what_a_source_in_typescript_looks_for_is_in_some_world(tmp_path: Path) 
         explain=False,
     )
 
-    assert 0 < len(met) < 10
+    assert 0 < len(met) < 20
     assert found[""].verdict.divergence is not None
+
+
+@needs_node
+def test_what_is_streamed_is_compared_and_its_middleware_is_entered(
+    tmp_path: Path,
+) -> None:
+    def source(field: str, steps: str) -> str:
+        return UPPER.replace("FIELD", field).replace("STEPS", steps)
+
+    handler = {"id": "n", "wrap_model": {"record": "w"}}
+    beside = {"agent": {"tools": [{"name": "t"}], "handlers": [handler]}}
+    streamed = {**CALLED, "runs": [{"input": ["user:hi"], "streaming": True}]}
+    right, wrong = judged(
+        tmp_path,
+        {
+            "old.ts": source("textDelta", STEPS["old.ts"]),
+            "new.ts": source("delta", STEPS["new.ts"]),
+            "wrong.ts": source("textDelta", STEPS["new.ts"]),
+        },
+        corpus(streamed, {**streamed, **beside}, BROKEN_OFF),
+    )
+
+    assert right.sufficient
+    assert right.exercise["new"].hooks["middleware[0].wrapStream"] == 5
+    assert wrong.divergence is not None
+    assert wrong.divergence.code in {"STREAM_TEXT", "STREAM_LEAK", "CHUNKS", "ANSWER"}
+
+
+@needs_node
+def test_hook_that_no_world_enters_is_not_exercised(tmp_path: Path) -> None:
+    source = "export const subject = () => ({ onAbort() {} });"
+
+    (found,) = judged(tmp_path, {"old.ts": source, "new.ts": source}, corpus(HI))
+
+    assert code_of(found) != 0
+    assert found.idle == (("old", "onAbort"), ("new", "onAbort"))
+
+
+@needs_node
+def test_value_that_a_tool_gives_has_the_form_of_each_version(tmp_path: Path) -> None:
+    tools = [{"name": "t", "result": '{"to": "c@z.org"}'}]
+    calls = ["assistant:[a:t({})][b:t({})]", "assistant:done"]
+    right, wrong = judged(
+        tmp_path,
+        {
+            "old.ts": HIDDEN.replace("EDIT", 'result: "hidden"'),
+            "new.ts": HIDDEN.replace(
+                "EDIT", 'output: { type: "text", value: "hidden" }'
+            ),
+            "wrong.ts": HIDDEN.replace(
+                "EDIT",
+                'output: each.output.type === "text" ?'
+                ' { type: "text", value: "hidden" } : each.output',
+            ),
+        },
+        corpus({**CALLED, "agent": {"tools": tools}, "model_script": calls}),
+    )
+
+    assert right.sufficient
+    assert wrong.divergence is not None
+    assert wrong.divergence.code == "MESSAGE_CHANGED"
+
+
+@needs_node
+def test_settings_of_a_call_are_compared_in_the_words_of_both_versions(
+    tmp_path: Path,
+) -> None:
+    def source(settings: str) -> str:
+        return f"export const subject = () => ({{ {settings} }});"
+
+    right, wrong = judged(
+        tmp_path,
+        {
+            "old.ts": source("maxSteps: 1, maxTokens: 200, topP: 0.5"),
+            "new.ts": source("topP: 0.5, maxOutputTokens: 200, temperature: 0"),
+            "wrong.ts": source("topP: 0.5, maxTokens: 200"),
+        },
+        corpus(HI),
+    )
+
+    assert right.divergence is None
+    assert wrong.divergence is not None
+    assert wrong.divergence.code == "SETTINGS"
+
+
+@needs_node
+def test_own_tool_is_called_as_its_schema_asks(tmp_path: Path) -> None:
+    def source(name: str, parameters: str, result: str) -> str:
+        text = RATES.replace("STEPS", STEPS[name]).replace("RESULT", result)
+        return text.replace("PARAMETERS", parameters)
+
+    sources = {
+        "old.ts": source("old.ts", "parameters", "1.10"),
+        "new.ts": source("new.ts", "inputSchema", "1.10"),
+        "wrong.ts": source("new.ts", "inputSchema", "1.20"),
+    }
+    refs = put(tmp_path, sources)
+    worlds = corpus_of(
+        [*refs.values()], CheckOptions(), ["only known tools are called"]
+    )
+    met = [each for each in worlds.worlds if each.family == "own tools"][:1]
+
+    right, wrong = judged(tmp_path, sources, replace(worlds, worlds=tuple(met)))
+
+    assert met[0].unusual is None
+    assert right.sufficient
+    assert right.exercise["new"].hooks["tools.rates"] > 0
+    assert wrong.divergence is not None
+
+
+def test_a_world_is_streamed_where_the_sides_have_hooks_for_it() -> None:
+    worlds = corpus({**HI, "runs": [{"input": ["user:a"], "streaming": True}]}, HI)
+    can = frozenset(("streaming",))
+
+    def streams(*sources: str) -> list[bool]:
+        fit = fitted(worlds, can, ways_of(sources))
+        return [each.scenario.runs[0].streaming for each in fit.worlds]
+
+    assert streams("({ transformParams() {} })") == [True, False]
+    assert streams("({ wrapGenerate() {} })") == [False, False]
+    assert streams("({ wrapStream() {} })") == [True, False]
+    assert streams("({ wrapGenerate() {} })", "onChunk") == [True, False, False]
 
 
 def test_a_subject_is_its_file_and_what_that_imports(tmp_path: Path) -> None:

@@ -114,6 +114,7 @@ def test_tool_that_returns_directly_is_ordinary_where_a_side_speaks_of_it() -> N
         ("no other extensions", {"agent": {"handlers": [{"id": "H"}]}}),
         ("no other extensions", {"agent": {"middlewares": [{"id": "M"}]}}),
         ("no other extensions", {"agent": {"tool_call_middlewares": [{}]}}),
+        ("no run streams", {"runs": [{"input": ["user:a"], "streaming": True}]}),
     ],
 )
 def test_what_is_declared_outside_is_unusual(
@@ -122,6 +123,20 @@ def test_what_is_declared_outside_is_unusual(
     speaks = ["return_direct"]
 
     assert told(data, Spoken.of(speaks, [outside])) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "is_known"), [("rates", True), ("<own 0>", True), ("other", False)]
+)
+def test_own_tool_is_a_known_one(name: str, *, is_known: bool) -> None:
+    sources = ['({ tools: { rates: tool({ execute: () => "1.10" }) } })']
+    spoken = Spoken.of(sources, ["only known tools are called"])
+    world: dict[str, object] = {
+        "agent": {},
+        "model_script": [f"assistant:a[1:{name}({{}})]"],
+    }
+
+    assert (told(world, spoken) is None) is is_known
 
 
 def test_corpus_says_which_of_its_worlds_are_unusual() -> None:

@@ -114,11 +114,12 @@ class Calls:
         if self._outermost is None:
             run.seen.ask(messages)
         tools = self._held.infos(params["tools"])
+        options = params.get("options") or NO_OPTIONS
         try:
             if params["mode"] == "invoke":
                 ask = invoker(self._model)
-                return message_told(await ask(ctx, messages, tools, NO_OPTIONS))
-            stream = await streamer(self._model)(ctx, messages, tools, NO_OPTIONS)
+                return message_told(await ask(ctx, messages, tools, options))
+            stream = await streamer(self._model)(ctx, messages, tools, options)
         except Exception as error:
             blame(error, ModelError(error))
             raise

@@ -69,6 +69,8 @@ class SubjectWatch:
         self.built = True
         self.hooks.update(dict.fromkeys(told["hooks"], 0))
         self.names.update(map(name_of_subjects, told.get("names", ())))
+        if self.world is not None:
+            self.world.model.own_tools = told.get("tools", ())
 
     def entered(self, params: Params) -> None:
         """Count a hook that is entered."""

@@ -33,8 +33,20 @@ from refengine.testing.subject_worlds.declared import DeclaredTool, with_schemas
 from refengine.testing.subject_worlds.edge_worlds import edge_worlds
 from refengine.testing.subject_worlds.fits import WorldFit
 from refengine.testing.subject_worlds.graph_inputs import alike, nested
-from refengine.testing.subject_worlds.graph_worlds import graph_given, graph_worlds
-from refengine.testing.subject_worlds.kit import Data, Kit, fit, gaps_filled, json_text
+from refengine.testing.subject_worlds.graph_worlds import (
+    graph_given,
+    graph_worlds,
+    own_tools,
+)
+from refengine.testing.subject_worlds.kit import (
+    Data,
+    Kit,
+    again,
+    fit,
+    gaps_filled,
+    json_text,
+)
+from refengine.testing.subject_worlds.match_worlds import match_worlds
 from refengine.testing.subject_worlds.named_values import GraphWords, MovedValue
 from refengine.testing.subject_worlds.option_worlds import option_worlds
 from refengine.testing.subject_worlds.unusual import UNSPOKEN, Spoken, unusual
@@ -264,10 +276,15 @@ def _by_lists(
     words: Words, graphs: GraphWords | None, spoken: Spoken
 ) -> Iterator[tuple[str, object]]:
     """Yield the worlds that nothing is drawn for, in the words of the sources."""
-    own_tools = frozenset[str]() if graphs is None else graphs.own_tools
-    names = tuple(name for name in words.names if name not in own_tools)
+    theirs = frozenset[str]() if graphs is None else graphs.own_tools
+    names = tuple(name for name in words.names if name not in theirs)
     others, by_number = replace(words, names=names), graphs is not None
     yield from edge_worlds(words)
+    if words.calls_own:
+        for family, world in own_tools(words, unfit=False):
+            yield family, {**world, "model_script": again(world["model_script"], set())}
+    if words.of_script:  # there is no search for them that would get there
+        yield from match_worlds(words)
     yield from fixed_worlds(words)
     yield from option_worlds(words)
     yield from calls_together(others, spoken.calls, by_number=by_number)

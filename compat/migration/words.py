@@ -32,6 +32,7 @@ from refengine.testing.subject_worlds.code_tokens import (
     go_words,
     is_adk_go,
     script_errors,
+    script_tools,
     script_words,
 )
 from refengine.testing.subject_worlds.declared_schemas import (
@@ -229,10 +230,15 @@ def vocabulary(refs: Sequence[SubjectRef], how: CheckOptions) -> Vocabulary:
         if len(refs) > SIDES:  # of several new sides some may declare a context
             graphs = replace(graphs, moved=())
         return Vocabulary(words, graphs)
-    scripts = (each for name, text in sources.items() for each in _errors(name, text))
-    errors = dict.fromkeys([*graph_words(sources.values()).errors, *scripts])
+    scripts = [text for name, text in sources.items() if name.endswith(SUFFIXES)]
+    told = (each for text in scripts for each in script_errors(text))
+    errors = dict.fromkeys([*graph_words(sources.values()).errors, *told])
     old = [text for name, text in sources.items() if name.startswith("0/")]
     fit = fit_of(old, sources.values())
+    own = frozenset[str]().union(*map(script_tools, scripts))
+    # By name they would be called with what they refuse, which ends runs of the AI SDK.
+    names = tuple(name for name in words.names if name not in own)
+    words = replace(words, names=names, of_script=bool(scripts), calls_own=bool(own))
     words = replace(words, errors=tuple(errors)[:MOST])
     if fit is None and how.wire is None and all(n.endswith(".py") for n in sources):
         words = replace(words, options=options_read(python_sources(sources.values())))
@@ -260,11 +266,6 @@ def _with_edges(words: Words, schemas: DeclaredSchemas) -> Words:
             *dict.fromkeys(n for each, _ in answers for n in each),
         ),
     )
-
-
-def _errors(name: str, text: str) -> Iterator[str]:
-    if name.endswith(SUFFIXES):
-        yield from script_errors(text)
 
 
 def all_sources(refs: Sequence[SubjectRef]) -> Mapping[str, str]:

@@ -2,7 +2,8 @@
 
 A script calls ``<own 0>`` with ``{"integer": 3, "string": "a", "optional": true}``. The
 model that plays it is shown the tools: it puts in a name, and arguments of these values
-that fit the tool's schema. With ``"unfit"`` they do not: ``"missing"`` leaves out what
+that fit the tool's schema, numbers that are put ``"within"`` its limits among them.
+With ``"unfit"`` they do not: ``"missing"`` leaves out what
 comes first, ``"type"`` gives it a value of another type, and any other word adds an
 argument of that name. With ``"reversed"`` they come in the other order.
 """
@@ -26,6 +27,11 @@ _DEEPEST: Final = 4
 def own(which: int | str) -> str:
     """Return how a script calls one of the subject's own tools: by number or name."""
     return f"<own {which}>"
+
+
+def is_own(name: str) -> bool:
+    """Tell whether a script calls one of the subject's own tools by this name."""
+    return _OWN.fullmatch(name) is not None
 
 
 def with_own_tools(
@@ -113,8 +119,15 @@ class _Fitting:
         if kind == "boolean":
             return bool(self._values.get("optional", True))
         if kind in {"integer", "number"}:
-            return cast("Json", self._values.get("integer", 1))
+            return self._number(schema)
         return cast("Json", self._values.get("string", "a"))
+
+    def _number(self, schema: Mapping[str, Any]) -> Json:
+        number: float = self._values.get("integer", 1)
+        if self._values.get("within"):
+            number = max(number, schema.get("minimum", number))
+            number = min(number, schema.get("maximum", number))
+        return number
 
     def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Json]:
         fields: Mapping[str, Any] = schema.get("properties") or {}

@@ -21,6 +21,7 @@ from refengine.testing.notation import (
     pieces_of,
 )
 from refengine.testing.ops import ToolSpec
+from refengine.testing.own_tools import with_own_tools
 from refengine.testing.recorder import Recorder, kept, snapshot
 from refengine.testing.scenario import ModelChunks, ModelFailure, ScriptEntry
 from refengine.tools import Options, ToolInfo
@@ -73,7 +74,8 @@ class ScriptedModel:
     comes after the last one; by default the call fails. In a streaming run a plain
     message comes in pieces cut after every space. A call takes ``seconds``, which cost
     nothing on a virtual clock. With ``timed`` it is put down when calls are made and
-    fail.
+    fail. Where its ``own_tools`` are known, with what they take, the calls of a
+    subject's own tools are calls of these.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class ScriptedModel:
         if any(isinstance(each, ModelChunks) and each.chunk_ms for each in script):
             self._recorder.timed = True
         self.calls = 0
+        self.own_tools: Sequence[Mapping[str, Any]] | None = None
 
     @property
     def unplayed(self) -> tuple[ScriptEntry, ...]:
@@ -179,7 +182,10 @@ class ScriptedModel:
         if isinstance(entry, ModelChunks):
             chunks = [parse_chunk(text) for text in entry.chunks]
             return chunks, entry.stream_error
-        return parse_message(entry), None
+        answer = parse_message(entry)
+        if self.own_tools is not None:
+            answer = with_own_tools(answer, self.own_tools, ())
+        return answer, None
 
     def _entry(self) -> ScriptEntry:
         if self.calls <= len(self._script):

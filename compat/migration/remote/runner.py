@@ -10,6 +10,7 @@ from __future__ import annotations
 import weakref
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,7 +31,7 @@ from compat.migration.remote.languages import (
     programs,
     read_subject,
 )
-from compat.migration.remote.worlds import fitted, flow_fitted
+from compat.migration.remote.worlds import fitted, flow_fitted, ways_of
 from compat.migration.reproducer import SideFiles
 from compat.migration.session_copy import HOME, TEMPORARY, session_copy
 from compat.migration.subject_process import Label, environment
@@ -273,23 +274,27 @@ class _Sides:
 class _Judges:
     """Judges of one old side, which plays once for all new sides of like engines.
 
-    Another engine may have other worlds, and the old side plays those for it.
+    Another engine may have other worlds, as may a side with hooks for another way of a
+    run, and the old side plays those for it.
     """
 
     def __init__(self, old: RemoteRunner, corpus: Corpus, how: CheckOptions) -> None:
         self.old = old
         self._corpus = corpus
         self._progress = how.progress
-        self._judges: dict[str, MigrationJudge[RemoteRunner]] = {}
+        self._judges: dict[
+            tuple[str, AbstractSet[str]], MigrationJudge[RemoteRunner]
+        ] = {}
 
     def of(self, new: RemoteRunner) -> MigrationJudge[RemoteRunner]:
         """Return the judge that has the worlds of both sides' engines."""
-        engine = new.subject.engine
-        if engine not in self._judges:
-            fit = _fitted(self._corpus, self.old, new)
+        ways = ways_of((*_sources(self.old), *_sources(new)))
+        key = new.subject.engine, ways
+        if key not in self._judges:
+            fit = _fitted(self._corpus, self.old, new, ways)
             judge = MigrationJudge(self.old, fit, anew, self._progress)
-            self._judges[engine] = judge
-        return self._judges[engine]
+            self._judges[key] = judge
+        return self._judges[key]
 
     def close(self) -> None:
         """End what judges started."""
@@ -314,10 +319,16 @@ def _judged(
         return _faulty(error, terms)
 
 
-def _fitted(corpus: Corpus, old: RemoteRunner, new: RemoteRunner) -> Corpus:
+def _fitted(
+    corpus: Corpus, old: RemoteRunner, new: RemoteRunner, ways: AbstractSet[str]
+) -> Corpus:
     if isinstance(old.engine, FlowSubjectEngine):
         return flow_fitted(corpus)
-    return fitted(corpus, old.engine.capabilities & new.engine.capabilities)
+    return fitted(corpus, old.engine.capabilities & new.engine.capabilities, ways)
+
+
+def _sources(side: RemoteRunner) -> Iterator[str]:
+    return (each.decode("utf-8", "replace") for each in side.subject.files.values())
 
 
 def _faulty(error: PlayError, terms: Terms) -> JudgedSides:

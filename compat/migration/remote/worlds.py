@@ -5,12 +5,17 @@ cannot be asked for where that is beside the point. One that streams is played i
 piece on an engine that does not stream, or does not where a neighbour wraps the model;
 its neighbours go where the engine has no hook for them, and so on; what no change takes
 away is left out.
+
+The AI SDK enters other hooks in a run that streams than in one that does not. So sides
+that speak of the latter alone are in no run that streams, and to those that speak of
+both each of these is played in one piece, too.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from types import MappingProxyType
@@ -41,26 +46,63 @@ AGENTS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
     }
 )
 """By capability: what an agent has where an engine does not declare it."""
+STREAMED: Final = "streaming"
+IN_ONE_PIECE: Final = "in one piece"
+OF_WAYS: Final[Mapping[str, re.Pattern[str]]] = MappingProxyType(
+    {
+        IN_ONE_PIECE: re.compile(r"\b(?:wrapGenerate|experimental_prepareStep)\b"),
+        STREAMED: re.compile(
+            r"\b(?:wrapStream|on(?:Chunk|Error|Finish|Abort)|experimental_transform)\b"
+        ),
+    }
+)
+"""By the way of a run: what a source has that only such runs of the AI SDK enter."""
 TEXTS: AbstractSet[str] = frozenset(("lone_surrogates",))
 """What drivers carry and a user's code cannot hold: its texts are UTF-8."""
 
 
-def fitted(corpus: Corpus, declared: AbstractSet[str]) -> Corpus:
+def ways_of(sources: Iterable[str]) -> frozenset[str]:
+    """Return of which ways of a run these sources have a hook of its own."""
+    texts = (*sources,)
+    found = (way for way, says in OF_WAYS.items() if any(map(says.search, texts)))
+    return frozenset(found)
+
+
+def fitted(
+    corpus: Corpus,
+    declared: AbstractSet[str],
+    ways: AbstractSet[str] = frozenset(),
+) -> Corpus:
     """Return the worlds of a corpus that need no more than these capabilities.
 
     One that needs more for a reason beside the point is as near to it as can be.
+    ``ways`` are those that the sources of both sides have hooks of their own for.
     """
     can = frozenset(declared - TEXTS)
+    if ways == {IN_ONE_PIECE}:
+        can -= {STREAMED}
 
     def fits(world: Scenario) -> bool:
         return playable(world, can)
 
+    def near(world: Scenario) -> Iterator[Scenario]:
+        made = eased(world, can, fits)
+        yield made
+        if ways == OF_WAYS.keys() and any(run.streaming for run in made.runs):
+            yield _in_one_piece(made)
+
     worlds = (
-        replace(each, scenario=eased(each.scenario, can, fits))
+        replace(each, scenario=world, unusual=corpus.unusual(world))
         for each in corpus.worlds
+        for world in near(each.scenario)
     )
     kept = tuple(each for each in worlds if fits(each.scenario))
     return replace(corpus, worlds=kept, fits=fits, slow=True)
+
+
+def _in_one_piece(world: Scenario) -> Scenario:
+    runs = (run.model_copy(update={"streaming": False}) for run in world.runs)
+    return world.model_copy(update={"runs": tuple(runs)})
 
 
 def flow_fitted(corpus: Corpus) -> Corpus:

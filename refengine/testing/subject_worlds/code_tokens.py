@@ -380,6 +380,14 @@ ERROR: Final = re.compile(r"[A-Z]\w*Error")
 CATCHING: Final = re.compile(r"^catch$|retr(?:y|ies)", re.IGNORECASE)
 
 
+TOOL: Final = re.compile(
+    r"""(?:(\w+)|["']([\w.-]+)["'])\s*:\s*(?:dynamicTool|tool)\s*\("""
+    r"""|\btool\s*\(.*?\bname\s*:\s*["']([\w.-]+)["']""",
+    re.DOTALL,
+)
+"""How a script names a tool of its own: by its key, or in what it says of it."""
+
+
 def _pattern(regex: str, flags: str) -> tuple[str, int]:
     """Return a regular expression of JavaScript, and its flags, as Python has them."""
     regex = NAMED.sub(r"(?P=\1)", GROUP.sub("(?P<", regex))
@@ -423,6 +431,11 @@ def script_errors(source: str) -> Iterator[str]:
             yield name
     if any(each.kind == "name" and CATCHING.search(each.text) for each in tokens):
         yield "Error"
+
+
+def script_tools(source: str) -> frozenset[str]:
+    """Return the names of the tools that such a source makes."""
+    return frozenset("".join(each) for each in TOOL.findall(source))
 
 
 def _tokens(source: str) -> Sequence[Token]:

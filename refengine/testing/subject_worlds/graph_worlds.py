@@ -88,7 +88,7 @@ def graph_worlds(
         _by_name(words, more),
         some,
         inputs(words, more),
-        _own_tools(words),
+        own_tools(words),
         _using_up(words, seed),
         argued(words),
     )
@@ -192,11 +192,12 @@ def _joined(needed: Data, run: Data) -> Data:
     return {k: v for k, v in (("options", options), ("doors", joined)) if v}
 
 
-def _own_tools(words: Words) -> Iterator[tuple[str, Data]]:
+def own_tools(words: Words, *, unfit: bool = True) -> Iterator[tuple[str, Data]]:
     """Yield worlds in which the subject's own tools are called as they ask to be.
 
     Which there are, and what they take, is known when the model is shown them: the
-    world's model puts a name and arguments in the place of ``<own 0>``.
+    world's model puts a name and arguments in the place of ``<own 0>``. Only with
+    ``unfit`` are there arguments that a tool does not take.
     """
     numbers = [n + d for n in words.some_numbers for d in (-1, 0, 1)]
     values = list(
@@ -206,16 +207,21 @@ def _own_tools(words: Words) -> Iterator[tuple[str, Data]]:
     )
     for which in range(OWN_TOOLS):
         for start in range(0, len(values), TURNS):
-            yield "own tools", _asked_of_own(which, values[start : start + TURNS])
-        yield "own tools", fixed_world("misused", own=[own(which)])
+            some = values[start : start + TURNS]
+            yield "own tools", _asked_of_own(which, some, within=not unfit)
+        if unfit:
+            yield "own tools", fixed_world("misused", own=[own(which)])
 
 
-def _asked_of_own(which: int, values: Sequence[tuple[object, object]]) -> Data:
+def _asked_of_own(
+    which: int, values: Sequence[tuple[object, object]], *, within: bool
+) -> Data:
     script: list[object] = []
     runs: list[Data] = []
     for at, (number, text) in enumerate(values):
         fit = {"integer": number, "string": text, "optional": at % 2 == 0}
         fit = {key: value for key, value in fit.items() if value is not None}
+        fit |= {"within": True} if within else {}
         once = ToolCall(f"o{at}", own(which), json_text(fit))
         other = ToolCall(f"p{at}", own(which + 1), json_text(fit))
         calls = [[once], [once, other], [other]][: 1 + at % 3]

@@ -14,14 +14,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from refengine.messages import Message, join_chunks
 from refengine.testing.notation import SURROGATE, parse_chunk, parse_message
+from refengine.testing.own_tools import is_own
 from refengine.testing.scenario import (
     ModelChunks,
     ModelFailure,
@@ -30,6 +32,7 @@ from refengine.testing.scenario import (
     ScriptEntry,
 )
 from refengine.testing.subject_worlds.calls_together import SILENT, CallsSpoken
+from refengine.testing.subject_worlds.code_tokens import script_tools
 
 NO_DIRECT: Final = "no tool returns directly"
 TOOLS: Final = "at least one tool"
@@ -38,6 +41,7 @@ NONE_FAILS: Final = "no tool fails"
 KNOWN_CALLED: Final = "only known tools are called"
 OWN_NAMES: Final = "no two tools have one name"
 ALONE: Final = "no other extensions"
+WHOLE: Final = "no run streams"
 DIRECT: Final = re.compile(r"returns?[_ ]?direct", re.IGNORECASE)
 """How a source speaks of tools that return directly, whatever its framework."""
 READ: Final = 4096
@@ -49,12 +53,13 @@ class Spoken:
     """What two sides say of the worlds they are used in.
 
     ``direct`` is whether either speaks of tools that return directly; ``outside`` is
-    what the settings declare, in the words of ``OUTSIDE``, and ``calls`` what they say
-    of calls that come together.
+    what the settings declare, in the words of ``OUTSIDE``, ``own_tools`` are those that
+    scripts make, and ``calls`` is what they say of calls that come together.
     """
 
     direct: bool = False
     outside: tuple[str, ...] = ()
+    own_tools: frozenset[str] = frozenset()
     calls: CallsSpoken = SILENT
 
     @classmethod
@@ -62,7 +67,8 @@ class Spoken:
         """Return what these sources say, and what is declared."""
         texts = (*sources,)
         direct = any(DIRECT.search(text) is not None for text in texts)
-        return cls(direct, tuple(outside), CallsSpoken.of(texts, direct=direct))
+        own = frozenset[str]().union(*map(script_tools, texts))
+        return cls(direct, tuple(outside), own, CallsSpoken.of(texts, direct=direct))
 
 
 UNSPOKEN: Final = Spoken()
@@ -77,8 +83,10 @@ def unusual(scenario: Scenario, spoken: Spoken) -> str | None:
         _ends_otherwise,
         _equal_ids,
         _surrogates,
-        *(OUTSIDE[each] for each in spoken.outside),
+        *(OUTSIDE[each] for each in spoken.outside if each != KNOWN_CALLED),
     ]
+    if KNOWN_CALLED in spoken.outside:
+        reasons.append(partial(_calls_unknown, own=spoken.own_tools))
     if not spoken.direct:
         reasons.append(_direct)
     return next(filter(None, (reason(scenario) for reason in reasons)), None)
@@ -145,11 +153,13 @@ def _fails(scenario: Scenario) -> str | None:
     return None
 
 
-def _calls_unknown(scenario: Scenario) -> str | None:
-    known = {tool.name for agent in scenario.all_agents for tool in agent.tools}
+def _calls_unknown(
+    scenario: Scenario, own: AbstractSet[str] = frozenset()
+) -> str | None:
+    known = {tool.name for agent in scenario.all_agents for tool in agent.tools} | own
     for entry in scenario.model_script:
         for name in _names_of(entry):
-            if name not in known:
+            if name not in known and not is_own(name):
                 return f"the model calls {name!r}, which is not a tool of the agent's"
     return None
 
@@ -172,6 +182,13 @@ def _beside_others(scenario: Scenario) -> str | None:
     return "an agent has extensions of its own" if others else None
 
 
+def _streams(scenario: Scenario) -> str | None:
+    for number, run in enumerate(scenario.runs, 1):
+        if run.streaming:
+            return f"run {number} streams"
+    return None
+
+
 OUTSIDE: Final[Mapping[str, Reasons]] = MappingProxyType(
     {
         NO_DIRECT: _direct,
@@ -181,6 +198,7 @@ OUTSIDE: Final[Mapping[str, Reasons]] = MappingProxyType(
         KNOWN_CALLED: _calls_unknown,
         OWN_NAMES: _equal_names,
         ALONE: _beside_others,
+        WHOLE: _streams,
     }
 )
 """What a migration may declare: no world that breaks one of these is ordinary."""

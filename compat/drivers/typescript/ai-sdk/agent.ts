@@ -1,12 +1,13 @@
-/** An agent: one call of `generateText` a run, which goes on until its steps are over. */
+/** An agent: one call of `generateText`, or of `streamText`, a run, which goes on until its steps are over. */
 import type { Agent } from "../peer/driver.ts";
 import type { ConfigTold, EventTold, MessageTold, RunAsked } from "../peer/frames.ts";
 import type { Harness } from "../peer/harness.ts";
 import { Pushed } from "../peer/streams.ts";
 import { Messages } from "./messages.ts";
 import { harnessModel, wrapModel } from "./model.ts";
-import type { Played, Step } from "./playing.ts";
-import { type Own, NONE } from "./subject.ts";
+import type { Chunk, Played, Step } from "./playing.ts";
+import { OpenAnswer } from "./streams.ts";
+import { type Own, NONE, before } from "./subject.ts";
 import { type Message, NOTHING, generated, isNothing, toolOf, unknownTool } from "./version.ts";
 
 /** The steps of a run are over, and its last calls were for a model that is not asked. */
@@ -21,6 +22,10 @@ export class TextAgent implements Agent {
   readonly #told = new Messages();
   readonly #own: Own;
   readonly #played: Pick<Played, "model" | "middleware" | "tools" | "direct">;
+  /** The answer of a run that streams. */
+  #open: OpenAnswer | undefined;
+  /** Ends it, where tools wait for that. */
+  #ending: Promise<void> | undefined;
 
   constructor(harness: Harness, config: ConfigTold, own: Own = NONE) {
     if (config.max_iterations < 1) throw new Error("no fewer than 1 step can be asked for");
@@ -30,7 +35,7 @@ export class TextAgent implements Agent {
     this.#played = {
       model: harnessModel(harness, this.#told),
       middleware: this.#with("wrap_model_call").map((at) => wrapModel(harness, this.#told, at)),
-      tools: { ...this.#toolSet(), ...own.tools },
+      tools: before(() => this.#answered(), { ...this.#toolSet(), ...own.tools }),
       direct: Object.entries(config.return_directly).flatMap(([name, is]) => (is ? [name] : [])),
     };
   }
@@ -42,12 +47,21 @@ export class TextAgent implements Agent {
   #toolSet(): Record<string, unknown> {
     const named = this.#config.tools.map((spec) => [
       spec.name,
-      toolOf(spec.description, (input, callId) => {
+      toolOf(spec.description, async (input, callId) => {
         const call = this.#told.tellCall(callId, spec.name, input);
-        return this.#harness.tool(spec.tool, callId, call.arguments);
+        const result = await this.#harness.tool(spec.tool, callId, call.arguments);
+        return this.#own === NONE ? result : this.#told.given(callId, result);
       }),
     ]);
     return Object.fromEntries(named) as Record<string, unknown>;
+  }
+
+  /** Has the consumer read the answer that a tool is called by: 4 calls it within the stream, 5 behind it. */
+  async #answered(): Promise<void> {
+    const open = this.#open;
+    // One for all calls of the answer, so that they go on in its order.
+    this.#ending ??= open && this.#harness.quiet().then(() => open.end());
+    await this.#ending;
   }
 
   async *run(asked: RunAsked, signal: AbortSignal): AsyncGenerator<EventTold> {
@@ -69,17 +83,31 @@ export class TextAgent implements Agent {
       taken += 1;
       called = this.#finished(step, events);
     };
-    const own = { own: this.#own, instruction, steps, signal, finished };
+    this.#ending = undefined;
+    this.#open = asked.stream ? this.#opened(events) : undefined;
+    const said = this.#open && ((chunk: Chunk) => this.#open?.put({ message: this.#chunk(chunk) }));
+    const own = { own: this.#own, instruction, steps, signal, finished, said };
     const given = messages.length ? messages : [NOTHING];
     const prepare = (sent: Message[]) => this.#prepare(sent);
     try {
       await generated({ ...this.#played, ...own, messages: given, prepare });
     } catch (error) {
+      this.#open?.fail(error);
       const name = unknownTool(error);
       throw name === undefined ? error : new UnknownTool(`tool ${name} not found`, { cause: error });
     }
     const isOver = taken >= steps && !called.some((each) => this.#played.direct.includes(each));
     if (called.length && isOver) throw new StepsOver("the steps of the run are over");
+  }
+
+  #opened(events: Pushed): OpenAnswer {
+    const { name } = this.#config;
+    return new OpenAnswer((chunks) => events.put({ name, role: "assistant", stream: this.#harness.streams.offer(chunks) }));
+  }
+
+  #chunk(chunk: Chunk): Partial<MessageTold> {
+    if (typeof chunk === "string") return { content: chunk };
+    return { tool_calls: [this.#told.tellCall(chunk.id, chunk.name, chunk.input)] };
   }
 
   /** Lets the handlers rewrite what is sent, for this step alone. */
@@ -102,7 +130,9 @@ export class TextAgent implements Agent {
     const { tool_calls: calls = [] } = message;
     const ids = new Set(calls.map((each) => each.id));
     const { name } = this.#config;
-    events.put({ name, role: "assistant", message });
+    this.#ending = undefined;
+    if (this.#open) this.#open.next();
+    else events.put({ name, role: "assistant", message });
     for (const each of told.slice(told.length - calls.length)) {
       if (!ids.has(each.tool_call_id ?? "")) continue;
       events.put({ name, role: "tool", message: each, call_id: each.tool_call_id });

@@ -1,11 +1,12 @@
 /**
- * A driver of the AI SDK: `generateText` over several steps.
+ * A driver of the AI SDK: `generateText`, or `streamText`, over several steps.
  *
  * It owns the loop and nothing else. Model, tools and hooks stay with the harness and are
  * called back, so this program can neither interpret a scenario nor report of itself.
  * What is of one version alone is in its `version.ts`, which is put beside these files.
  */
 import { createRequire } from "node:module";
+import process from "node:process";
 
 import { drive } from "../peer/driver.ts";
 import { StepsOver, TextAgent, UnknownTool } from "./agent.ts";
@@ -13,6 +14,13 @@ import { ownOf } from "./subject.ts";
 import { MORE, PROFILE } from "./version.ts";
 
 const { version } = createRequire(import.meta.url)("ai/package.json") as { version: string };
+
+/**
+ * What it has for a user's own files, whose folder is named on the command line: runs that
+ * stream. Its readers have the parts of the SDK there, which are not the chunks of the model
+ * that an engine by itself is asked for.
+ */
+const STREAMS = process.argv[2] ? ["streaming", "streamed_model_wraps"] : [];
 
 await drive({
   about: {
@@ -27,6 +35,7 @@ await drive({
       "several_handlers",
       "lone_surrogates",
       ...MORE,
+      ...STREAMS,
     ],
   },
   kindOf(error) {

@@ -10,6 +10,23 @@ export class Messages {
   /** Arguments of calls as the model wrote them: the SDK keeps what they mean. */
   private readonly texts = new Map<string, string>();
 
+  /** Results that are values and no texts, by the call and the text that the harness has of them. */
+  private readonly values = new Map<string, unknown>();
+  /** Those texts, by the call and the value. */
+  private readonly written = new Map<string, string>();
+
+  /**
+   * Returns what a tool gives to a subject: of texts that are JSON of an object or a list, every
+   * other one is that value. Which one it is, the id of the call says, so that both sides agree.
+   */
+  given(callId: string, text: string): unknown {
+    const value = isOdd(callId) ? valueIn(text) : undefined;
+    if (value === undefined) return text;
+    this.values.set(keyOf(callId, "", text), value);
+    this.written.set(keyOf(callId, "", value), text);
+    return value;
+  }
+
   /** Returns messages of the harness as the SDK and its models take them. */
   read(told: MessageTold[]): Message[] {
     return told.map((each) => ({ role: each.role, content: this.readContent(each), ...keeping(keptOf(each)) }) as Message);
@@ -25,8 +42,10 @@ export class Messages {
         const calls = (told.tool_calls ?? []).map((each) => callPart(each, this.parsed(each)));
         return [...(told.content ? [{ type: "text", text: told.content }] : []), ...calls];
       }
-      case "tool":
-        return [resultPart(told)];
+      case "tool": {
+        const value = this.values.get(keyOf(told.tool_call_id ?? "", "", told.content));
+        return [resultPart(told, value ?? told.content)];
+      }
     }
   }
 
@@ -62,11 +81,19 @@ export class Messages {
       } else if (each.type === "tool-call") {
         calls.push(this.tellCall(each.toolCallId, each.toolName, inputOf(each)));
       } else if (each.type === "tool-result") {
-        results.push({ ...tellResult(each), ...keptIn(message) });
+        results.push({ ...this.tellResult(each), ...keptIn(message) });
       }
     }
     if (role === "tool") return results;
     return [calls.length ? { ...told, tool_calls: calls } : told];
+  }
+
+  private tellResult(part: { toolCallId: string; toolName: string }): MessageTold {
+    const result = resultOf(part);
+    const written = this.written.get(keyOf(part.toolCallId, "", result));
+    const content = typeof result === "string" ? result : (written ?? JSON.stringify(result));
+    const name = part.toolName ? { name: part.toolName } : {}; // it has one wherever it was called
+    return { role: "tool", content, tool_call_id: part.toolCallId, ...name };
   }
 
   /** Returns a call with its arguments as they were written, if that is known. */
@@ -76,11 +103,19 @@ export class Messages {
   }
 }
 
-function tellResult(part: { toolCallId: string; toolName: string }): MessageTold {
-  const result = resultOf(part);
-  const content = typeof result === "string" ? result : JSON.stringify(result);
-  const name = part.toolName ? { name: part.toolName } : {}; // it has one wherever it was called
-  return { role: "tool", content, tool_call_id: part.toolCallId, ...name };
+/** Tells calls apart in the same way on both sides of a check. */
+function isOdd(callId: string): boolean {
+  return [...callId].reduce((sum, each) => sum + each.charCodeAt(0), 0) % 2 === 1;
+}
+
+/** Returns the object or list that a text is the JSON of, if it is one. */
+function valueIn(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
 }
 
 function keptOf({ role, id, name, extra }: MessageTold): Kept {

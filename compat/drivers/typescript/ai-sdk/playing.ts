@@ -10,13 +10,16 @@ export interface Kept {
 }
 
 /** Calls a tool of the harness. */
-export type Execute = (input: unknown, callId: string) => Promise<string>;
+export type Execute = (input: unknown, callId: string) => Promise<unknown>;
 
 /** A step that is over: what the model said, and the messages with results so far. */
 export interface Step {
   said: Message;
   results: Message[];
 }
+
+/** What a reader of a stream has at once: some text, or a call of a tool. */
+export type Chunk = string | { id: string; name: string; input: unknown };
 
 /** A run as both versions play it. */
 export interface Played {
@@ -35,4 +38,12 @@ export interface Played {
   /** Takes what a step is to be sent; returns what is sent instead, if it is not that. */
   prepare: (messages: Message[]) => Promise<Message[] | undefined>;
   finished: (step: Step) => void;
+  /** Takes the chunks of an answer as its reader has them; there is none in one piece. */
+  said?: ((chunk: Chunk) => void) | undefined;
+}
+
+/** Returns the headers of a request but for the one by which the SDK tells its version, if there are any. */
+export function sent(headers: Record<string, string | undefined>): Record<string, string> | undefined {
+  const own = Object.entries(headers).filter(([name, value]) => value !== undefined && name.toLowerCase() !== "user-agent");
+  return own.length ? (Object.fromEntries(own) as Record<string, string>) : undefined;
 }

@@ -1,10 +1,10 @@
 /**
- * What a user's own subject gives to `generateText`: a middleware of models, several, or
- * settings as they stand in a call of it, with `middleware` beside them.
+ * What a user's own subject gives to `generateText` or `streamText`: a middleware of models,
+ * several, or settings as they stand in a call of it, with `middleware` beside them.
  */
 import type { Returned } from "../peer/driver.ts";
 import { type Place, SubjectError, type Watch, kindOf } from "../peer/subjects.ts";
-import type { Middleware } from "./version.ts";
+import { type Middleware, schemaOf } from "./version.ts";
 
 export interface Own {
   /** Its settings, without what stands below. */
@@ -22,13 +22,24 @@ export const NONE: Own = { settings: {}, middleware: [], tools: {}, isBare: true
 
 type Wrapped = (...given: never[]) => unknown;
 interface OwnTool {
+  parameters?: unknown;
+  inputSchema?: unknown;
   execute?: (input: unknown, options: { toolCallId: string }) => unknown;
 }
 
 /** Functions of a middleware that are looked at, and the hook that each of them is. */
-const MIDDLEWARE = { transformParams: "before_model_rewrite_history", wrapGenerate: "wrap_model_call" } as const;
-/** Functions among the settings. */
-const SETTINGS = ["prepareStep", "experimental_prepareStep", "onStepFinish", "experimental_repairToolCall"];
+const MIDDLEWARE = { transformParams: "before_model_rewrite_history", wrapGenerate: "wrap_model_call", wrapStream: "wrap_model_call" } as const;
+/** Functions among the settings; the last ones are of `streamText` alone. */
+const SETTINGS = [
+  ...["prepareStep", "experimental_prepareStep", "onStepFinish", "experimental_repairToolCall"],
+  ...["onChunk", "onError", "onFinish", "onAbort", "experimental_transform"],
+];
+/** Settings that act without being called. */
+const SET = [
+  ...["maxSteps", "stopWhen", "system", "experimental_activeTools", "activeTools", "toolChoice"],
+  ...["maxTokens", "maxOutputTokens", "temperature", "topP", "topK", "presencePenalty", "frequencyPenalty"],
+  ...["stopSequences", "seed", "providerOptions", "headers"],
+];
 /** What the world gives. */
 const WORLDS = ["model", "messages", "prompt", "abortSignal", "maxRetries"];
 const INSTEAD = "return a middleware, a list of them, or settings of generateText";
@@ -76,7 +87,7 @@ function watched(watch: Watch, own: Middleware, at: number): Middleware {
 function functions(watch: Watch, settings: Record<string, unknown>): Record<string, unknown> {
   const made: Record<string, unknown> = {};
   for (const key of SETTINGS) hooked(watch, settings, made, key, key, { hook: key, of: "settings" });
-  for (const key of ["maxSteps", "stopWhen", "system", "experimental_activeTools", "activeTools", "toolChoice"]) {
+  for (const key of SET) {
     if (settings[key] !== undefined) watch.set(key);
   }
   return made;
@@ -86,15 +97,39 @@ function functions(watch: Watch, settings: Record<string, unknown>): Record<stri
 function hooked(watch: Watch, from: Record<string, unknown>, into: Record<string, unknown>, key: string, name: string, place: Place): void {
   const own = from[key];
   if (own === undefined) return;
+  if (Array.isArray(own)) {
+    const several = Object.fromEntries(own.map((each, at) => [`${name}[${at}]`, each as unknown]));
+    const made: Record<string, unknown> = {};
+    for (const each of Object.keys(several)) hooked(watch, several, made, each, each, place);
+    into[key] = Object.values(made);
+    return;
+  }
   if (typeof own !== "function") throw wrong(`${name} is ${kindOf(own)}, no function`);
   into[key] = watch.hook(name, place, (own as Wrapped).bind(from));
+}
+
+/** Returns tools of which each does something before it is called. */
+export function before(first: () => Promise<void>, tools: Record<string, unknown>): Record<string, unknown> {
+  const named = Object.entries(tools as Record<string, OwnTool>).map(([name, own]) => {
+    const { execute } = own;
+    if (!execute) return [name, own];
+    const run: OwnTool["execute"] = async (input, options) => {
+      await first();
+      return execute.call(own, input, options);
+    };
+    return [name, { ...own, execute: run }];
+  });
+  return Object.fromEntries(named) as Record<string, unknown>;
 }
 
 function ownTools(watch: Watch, tools: Record<string, OwnTool>): Record<string, unknown> {
   const named = Object.entries(tools).map(([name, own]) => {
     const { execute } = own;
-    watch.set(`tools.${name}`);
-    if (!execute) return [name, own];
+    if (!execute) {
+      watch.set(`tools.${name}`);
+      return [name, own];
+    }
+    watch.own(name, schemaOf(own));
     const run = (input: unknown, options: { toolCallId: string }) =>
       watch.tool(name, JSON.stringify(input), options.toolCallId, () => execute.call(own, input, options));
     return [name, { ...own, execute: run }];

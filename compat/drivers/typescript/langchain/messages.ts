@@ -35,9 +35,12 @@ export class Messages {
   private readonly passed = new WeakMap<object, string>();
 
   private readonly harness: Harness;
+  /** Whether the harness hears which results are marked as errors: an engine by itself is asked for their text alone. */
+  private readonly marks: boolean;
 
-  constructor(harness: Harness) {
+  constructor(harness: Harness, marks = false) {
     this.harness = harness;
+    this.marks = marks;
   }
 
   /** Return a message of the harness as the framework's; a known one as it is. */
@@ -50,7 +53,7 @@ export class Messages {
       case "user":
         return new HumanMessage({ ...common, ...nameOf(told) });
       case "tool":
-        return new ToolMessage({ ...common, ...nameOf(told), tool_call_id: told.tool_call_id ?? "" });
+        return new ToolMessage({ ...common, ...nameOf(told), ...statusOf(told), tool_call_id: told.tool_call_id ?? "" });
       case "assistant":
         return new AIMessage({ ...common, tool_calls: this.readCalls(told) });
     }
@@ -101,7 +104,10 @@ export class Messages {
     } else if (message.name !== undefined) {
       told.name = message.name;
     }
-    if (ToolMessage.isInstance(message)) told.tool_call_id = message.tool_call_id;
+    if (ToolMessage.isInstance(message)) {
+      told.tool_call_id = message.tool_call_id;
+      if (this.marks && message.status === "error") told.extra = { ...told.extra, ...FAILED };
+    }
     return told;
   }
 
@@ -166,6 +172,13 @@ export function tellChunk(chunk: AIMessageChunk): Piece {
   }));
   const kept = (chunk.additional_kwargs[OURS] ?? {}) as Kept;
   return { message: { content: chunk.text, ...kept, ...(calls.length ? { tool_calls: calls } : {}) } };
+}
+
+/** How a result is marked that tells of an error. */
+const FAILED = { status: "error" } as const;
+
+function statusOf(told: MessageTold): { status?: "error" } {
+  return told.extra?.["status"] === FAILED.status ? FAILED : {};
 }
 
 function nameOf(told: MessageTold): { name?: string } {

@@ -1,5 +1,6 @@
 /** What a user's own subject gives to `createAgent`: a middleware, or several. */
 import type { StructuredTool, ToolRunnableConfig } from "@langchain/core/tools";
+import { toJsonSchema } from "@langchain/core/utils/json_schema";
 import type { AgentMiddleware } from "langchain";
 
 import type { Returned } from "../peer/driver.ts";
@@ -95,7 +96,7 @@ function hooked(harness: Harness, watch: Watch, name: string, place: Place, own:
 /** Returns a tool that is watched, if it is of a kind that can be. */
 function ownTool(watch: Watch, own: StructuredTool): unknown {
   const told = toldTool(watch, own);
-  if (told !== own) watch.set(`tools.${own.name}`);
+  if (told !== own) watch.own(own.name, toJsonSchema(own.schema));
   return told;
 }
 

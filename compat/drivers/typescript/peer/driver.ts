@@ -102,9 +102,9 @@ class Driver {
     const agent = this.#engine.build(harness, config, own);
     this.#built.set(harness.agent, { harness, agent, runs: new Map() });
     if (own === undefined) return {};
-    const { hooks, names } = own.watch;
+    const { hooks, names, tools } = own.watch;
     if (!hooks.length) throw new SubjectError("wrong-result", `${own.name} returns nothing to look at`);
-    return { hooks, names };
+    return { hooks, names, ...(tools.length ? { tools } : {}) };
   }
 
   /** Calls what makes a subject. */

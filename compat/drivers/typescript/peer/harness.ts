@@ -1,5 +1,6 @@
 /** The harness as one agent has it: its model, its tools and its hooks. */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { setImmediate } from "node:timers/promises";
 
 import type { MessageTold, Piece, ToolTold } from "./frames.ts";
 import type { Params, Peer } from "./peer.ts";
@@ -19,6 +20,9 @@ export type Inner = (next: Params) => Promise<Params>;
 
 /** What the model is told of a tool. */
 export type InfoTold = Pick<ToolTold, "name" | "description">;
+
+/** What is asked of the model beside messages and tools. */
+export type Settings = Record<string, unknown>;
 
 /** What an agent asks of the harness, and what it holds for it. */
 export class Harness {
@@ -76,6 +80,17 @@ export class Harness {
     await Promise.allSettled(this.#untold);
   }
 
+  /** Waits until all has run that can run, and what a subject asked for is answered. */
+  quiet(): Promise<void> {
+    const quiet = async () => {
+      do {
+        await this.caughtUp();
+        await setImmediate();
+      } while (this.#untold.size);
+    };
+    return this.#peer.working(quiet());
+  }
+
   /** Tells that a hook of a subject is entered. */
   entered(hook: string): void {
     this.#peer.tell("entered", { agent: this.agent, hook });
@@ -87,13 +102,18 @@ export class Harness {
   }
 
   /** Asks the model for a whole answer. */
-  async answer(messages: MessageTold[], tools: InfoTold[]): Promise<MessageTold> {
-    return (await this.#ask("model", { mode: "invoke", messages, tools })) as MessageTold;
+  async answer(messages: MessageTold[], tools: InfoTold[], settings: Settings = {}): Promise<MessageTold> {
+    return (await this.#ask("model", { mode: "invoke", messages, tools, ...asOptions(settings) })) as MessageTold;
   }
 
   /** Asks the model for an answer in chunks. */
-  async answering(messages: MessageTold[], tools: InfoTold[]): Promise<AsyncGenerator<Piece>> {
-    const { stream } = await this.#ask("model", { mode: "stream", messages, tools });
+  async answering(messages: MessageTold[], tools: InfoTold[], settings: Settings = {}): Promise<AsyncGenerator<Piece>> {
+    const { stream } = await this.#ask("model", { mode: "stream", messages, tools, ...asOptions(settings) });
+    return this.chunks(stream);
+  }
+
+  /** Yields what a stream of the harness brings. */
+  chunks(stream: number): AsyncGenerator<Piece> {
     return pulled(this.#peer, { agent: this.agent, stream }) as AsyncGenerator<Piece>;
   }
 
@@ -123,4 +143,10 @@ export class Harness {
     const inner = this.#inner.get(params["token"]);
     return this.within(params["ctx"], () => inner(params));
   }
+}
+
+/** Returns those settings that are set, if any is, as they stand in a frame. */
+function asOptions(settings: Settings): { options?: Settings } {
+  const set = Object.entries(settings).filter(([, value]) => value !== undefined);
+  return set.length ? { options: Object.fromEntries(set) } : {};
 }

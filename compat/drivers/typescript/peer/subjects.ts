@@ -89,6 +89,8 @@ export class Watch {
   readonly hooks: string[] = [];
   /** Names of its extensions that its author chose. */
   readonly names: string[] = [];
+  /** Its own tools, and what they take as a JSON schema. */
+  readonly tools: { name: string; parameters: object }[] = [];
   readonly #harness: Harness;
 
   constructor(harness: Harness) {
@@ -110,9 +112,16 @@ export class Watch {
     this.#harness.entered(name);
   }
 
+  /** Notes a tool that the subject has from the beginning: it counts as entered when it runs. */
+  own(name: string, parameters: object): void {
+    this.hooks.push(`tools.${name}`);
+    this.tools.push({ name, parameters });
+  }
+
   /** Runs a tool of the subject's own, and tells what it does. */
   tool(name: string, args: string, callId: string, own: () => unknown): Promise<unknown> {
     const tell = (kind: string, data: Params) => this.#harness.ofSubject("tool_run", { kind, data });
+    if (this.tools.some((each) => each.name === name)) this.#harness.entered(`tools.${name}`);
     return this.#harness.calling(callId, async () => {
       await tell("tool_start", { name, arguments: args, mode: "invoke", implementation: `the subject's: ${name}` });
       try {

@@ -4,16 +4,21 @@ import {
   type LanguageModelV1,
   type LanguageModelV1Middleware,
   NoSuchToolError,
+  type StepResult,
   type ToolSet,
   generateText,
   jsonSchema,
+  streamText,
   tool,
   wrapLanguageModel,
 } from "ai";
 
-import type { CallTold, MessageTold } from "../peer/frames.ts";
-import type { InfoTold } from "../peer/harness.ts";
-import type { Execute, Kept, Played } from "./playing.ts";
+import { asSchema } from "@ai-sdk/ui-utils";
+
+import type { CallTold, MessageTold, Piece } from "../peer/frames.ts";
+import type { InfoTold, Settings } from "../peer/harness.ts";
+import { type Chunk, type Execute, type Kept, type Played, sent } from "./playing.ts";
+import type { Heard } from "./streams.ts";
 
 export const PROFILE = "ai-sdk-4";
 /** What this version has beside what all of them have: it cannot stop after a call. */
@@ -23,6 +28,8 @@ export type Model = LanguageModelV1;
 export type Middleware = LanguageModelV1Middleware;
 export type Asked = Parameters<Model["doGenerate"]>[0];
 export type Answered = Awaited<ReturnType<Model["doGenerate"]>>;
+export type Streamed = Awaited<ReturnType<Model["doStream"]>>;
+type Part = Streamed["stream"] extends ReadableStream<infer P> ? P : never;
 export type Prompt = Asked["prompt"];
 export type Message = CoreMessage | Prompt[number];
 type Options = Record<string, Record<string, unknown>> | undefined;
@@ -45,8 +52,7 @@ export function inputOf(part: object): unknown {
   return (part as { args: unknown }).args;
 }
 
-export function resultPart(told: MessageTold) {
-  const { tool_call_id: toolCallId = "", name: toolName = "", content: result } = told;
+export function resultPart({ tool_call_id: toolCallId = "", name: toolName = "" }: MessageTold, result: unknown) {
   return { type: "tool-result" as const, toolCallId, toolName, result };
 }
 
@@ -67,17 +73,15 @@ export function keptIn(of: object): Kept {
 
 // Models
 
-/** Returns a model that answers by a function. */
-export function modelOf(answer: (asked: Asked) => Promise<Answered>): Model {
+/** Returns a model that answers by functions: in one piece, and in a stream. */
+export function modelOf(answer: (asked: Asked) => Promise<Answered>, stream: (asked: Asked) => Promise<Streamed>): Model {
   return {
     specificationVersion: "v1",
     provider: "refengine",
     modelId: "refengine",
     defaultObjectGenerationMode: undefined,
     doGenerate: answer,
-    doStream() {
-      throw new Error("runs that stream are declined");
-    },
+    doStream: stream,
   };
 }
 
@@ -99,8 +103,45 @@ export function answered({ content, tool_calls: calls = [] }: MessageTold, kept:
 
 export function answerOf({ text = "", toolCalls = [], providerMetadata }: Answered): MessageTold {
   const told: MessageTold = { role: "assistant", content: text, ...((providerMetadata as Options)?.[OURS] as Kept) };
-  const calls = toolCalls.map((each) => ({ id: each.toolCallId, name: each.toolName, arguments: each.args }));
+  const calls = toolCalls.map(callOf);
   return calls.length ? { ...told, tool_calls: calls } : told;
+}
+
+export function streamed(stream: ReadableStream<Part>): Streamed {
+  return { stream, rawCall: { rawPrompt: undefined, rawSettings: {} } };
+}
+
+/** Yields the parts of a stream, as providers do: a call in deltas, and then as a whole. */
+export async function* partsOf(answer: AsyncIterable<Heard>, keep: (whole: MessageTold) => Kept): AsyncGenerator<Part> {
+  for await (const each of answer) {
+    if ("text" in each) yield { type: "text-delta", textDelta: each.text };
+    else if ("call" in each) {
+      const { id: toolCallId, name: toolName } = each.call;
+      yield { type: "tool-call-delta", toolCallType: "function", toolCallId, toolName, argsTextDelta: each.more };
+    } else yield* lastParts(each.whole, keep(each.whole));
+  }
+}
+
+function* lastParts(whole: MessageTold, kept: Kept): Generator<Part> {
+  const { toolCalls = [], finishReason, usage, providerMetadata } = answered(whole, kept);
+  for (const each of toolCalls) yield { type: "tool-call", ...each };
+  yield { type: "finish", finishReason, usage, ...(providerMetadata ? { providerMetadata } : {}) };
+}
+
+/** Yields what the parts of a stream say; raises what one of them says is wrong. */
+export async function* piecesOf(parts: ReadableStream<Part>): AsyncGenerator<Piece> {
+  for await (const each of parts) {
+    if (each.type === "text-delta") yield { message: { content: each.textDelta } };
+    if (each.type === "tool-call") yield { message: { tool_calls: [callOf(each)] } };
+    if (each.type === "error") throw each.error;
+    if (each.type !== "finish") continue;
+    const kept = keptIn({ providerMetadata: each.providerMetadata as Options });
+    if (Object.keys(kept).length) yield { message: { ...kept } };
+  }
+}
+
+function callOf({ toolCallId, toolName, args }: { toolCallId: string; toolName: string; args: string }): CallTold {
+  return { id: toolCallId, name: toolName, arguments: args };
 }
 
 /** Returns what the model is told of its tools. */
@@ -112,12 +153,28 @@ export function infosOf({ mode }: Asked): InfoTold[] {
   }));
 }
 
+/** Returns what else is asked, in the words of 5; a temperature of 0 is what 4 asks for by itself. */
+export function settingsOf(asked: Asked): Settings {
+  const { maxTokens: maxOutputTokens, temperature, mode, providerMetadata, headers } = asked;
+  const { topP, topK, presencePenalty, frequencyPenalty, stopSequences, seed } = asked;
+  const choice = mode.type === "regular" && mode.toolChoice?.type !== "auto" ? mode.toolChoice : undefined;
+  return {
+    ...{ maxOutputTokens, temperature: temperature || undefined, topP, topK, presencePenalty, frequencyPenalty, stopSequences, seed },
+    ...{ toolChoice: choice, providerOptions: providerMetadata, headers: headers && sent(headers) },
+  };
+}
+
 /** Returns the same question with those of its tools that are named, in that order. */
 export function withTools(asked: Asked, names: string[]): Asked {
   const { mode } = asked;
   if (mode.type !== "regular" || !mode.tools) return asked;
   const tools = names.flatMap((name) => mode.tools?.filter((each) => each.name === name) ?? []);
   return { ...asked, mode: { ...mode, tools } };
+}
+
+/** Returns what a tool takes, as a JSON schema; what is none takes anything. */
+export function schemaOf({ parameters }: { parameters?: unknown }): object {
+  return parameters === undefined ? {} : asSchema(parameters as Parameters<typeof asSchema>[0]).jsonSchema;
 }
 
 // The loop
@@ -130,19 +187,19 @@ export function toolOf(description: string, execute: Execute): ToolSet[string] {
   });
 }
 
-/** Plays a run: one call of `generateText`, with what a subject gives it. */
+/** Plays a run: one call of `generateText` or `streamText`, with what a subject gives it. */
 export async function generated(played: Played): Promise<void> {
   const { instruction, messages, tools, steps: most, own, signal } = played;
-  const { maxSteps = own.isBare ? most : 1, onStepFinish, ...more } = own.settings as Settings;
+  const { maxSteps = own.isBare ? most : 1, onStepFinish, ...more } = own.settings as OwnSettings;
   const middleware = [preparing(played), ...own.middleware, ...played.middleware];
-  await generateText({
+  const given = {
     ...(instruction ? { system: instruction } : {}),
     ...more,
     model: wrapLanguageModel({ model: played.model, middleware }),
     messages: messages as CoreMessage[],
     ...(Object.keys(tools).length ? { tools: tools as ToolSet } : {}),
     maxSteps: Math.min(most, maxSteps),
-    onStepFinish: async (step) => {
+    onStepFinish: async (step: StepResult<ToolSet>) => {
       const calls = step.toolCalls.map(({ toolCallId, toolName, args }) => ({ type: "tool-call" as const, toolCallId, toolName, args: args as unknown }));
       const kept = keeping(keptIn({ providerMetadata: step.providerMetadata as Options }));
       const text = step.text ? [{ type: "text" as const, text: step.text }] : [];
@@ -154,10 +211,34 @@ export async function generated(played: Played): Promise<void> {
     },
     maxRetries: 0,
     abortSignal: signal,
-  });
+  };
+  if (played.said) await told(given, played.said);
+  else await generateText(given);
 }
 
-type Settings = Omit<Partial<Parameters<typeof generateText<ToolSet>>[0]>, "model" | "messages" | "prompt">;
+/** Reads a stream to its end; raises the first error in it. */
+async function told(given: Given, said: (chunk: Chunk) => void): Promise<void> {
+  const { onChunk, onError } = given;
+  const errors: unknown[] = [];
+  const result = streamText({
+    ...given,
+    onChunk: async (event) => {
+      const { chunk } = event;
+      if (chunk.type === "text-delta") said(chunk.textDelta);
+      if (chunk.type === "tool-call") said({ id: chunk.toolCallId, name: chunk.toolName, input: chunk.args as unknown });
+      await onChunk?.(event);
+    },
+    onError: async (event) => {
+      errors.push(event.error);
+      await onError?.(event);
+    },
+  });
+  for await (const _ of result.fullStream);
+  if (errors.length) throw errors[0];
+}
+
+type Given = Parameters<typeof streamText<ToolSet>>[0];
+type OwnSettings = Omit<Partial<Parameters<typeof generateText<ToolSet>>[0]>, "model" | "messages" | "prompt">;
 
 /** Returns what prepares a step: in this version only a middleware sees its messages. */
 function preparing({ prepare, instruction, own }: Played): Middleware {

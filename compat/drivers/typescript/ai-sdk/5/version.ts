@@ -4,17 +4,20 @@ import {
   type ModelMessage,
   type StepResult,
   type ToolSet,
+  asSchema,
   dynamicTool,
   generateText,
   hasToolCall,
   jsonSchema,
   stepCountIs,
+  streamText,
   wrapLanguageModel,
 } from "ai";
 
-import type { CallTold, MessageTold } from "../peer/frames.ts";
-import type { InfoTold } from "../peer/harness.ts";
-import type { Execute, Kept, Played } from "./playing.ts";
+import type { CallTold, MessageTold, Piece } from "../peer/frames.ts";
+import type { InfoTold, Settings } from "../peer/harness.ts";
+import { type Chunk, type Execute, type Kept, type Played, sent } from "./playing.ts";
+import type { Heard } from "./streams.ts";
 
 export const PROFILE = "ai-sdk-5";
 /** What this version has beside what all of them have. */
@@ -25,6 +28,8 @@ export type Model = Parameters<typeof wrapLanguageModel>[0]["model"];
 export type Middleware = Exclude<Parameters<typeof wrapLanguageModel>[0]["middleware"], readonly unknown[]>;
 export type Asked = Parameters<Model["doGenerate"]>[0];
 export type Answered = Awaited<ReturnType<Model["doGenerate"]>>;
+export type Streamed = Awaited<ReturnType<Model["doStream"]>>;
+type Part = Streamed["stream"] extends ReadableStream<infer P> ? P : never;
 export type Prompt = Asked["prompt"];
 type Options = Record<string, Record<string, unknown>> | undefined;
 
@@ -43,8 +48,8 @@ export function inputOf(part: object): unknown {
   return (part as { input: unknown }).input;
 }
 
-export function resultPart(told: MessageTold) {
-  const output = { type: "text" as const, value: told.content };
+export function resultPart(told: MessageTold, result: unknown) {
+  const output = { type: typeof result === "string" ? "text" : "json", value: result };
   return { type: "tool-result" as const, toolCallId: told.tool_call_id ?? "", toolName: told.name ?? "", output };
 }
 
@@ -63,17 +68,15 @@ export function keptIn(of: object): Kept {
 
 // Models
 
-/** Returns a model that answers by a function. */
-export function modelOf(answer: (asked: Asked) => Promise<Answered>): Model {
+/** Returns a model that answers by functions: in one piece, and in a stream. */
+export function modelOf(answer: (asked: Asked) => Promise<Answered>, stream: (asked: Asked) => Promise<Streamed>): Model {
   return {
     specificationVersion: "v2",
     provider: "refengine",
     modelId: "refengine",
     supportedUrls: {},
     doGenerate: answer,
-    doStream() {
-      throw new Error("runs that stream are declined");
-    },
+    doStream: stream,
   };
 }
 
@@ -95,11 +98,66 @@ export function answerOf({ content }: Answered): MessageTold {
   for (const each of content) {
     if (each.type === "text") told.content += each.text;
     if (each.type === "text") Object.assign(told, (each.providerMetadata as Options)?.[OURS]);
-    if (each.type === "tool-call") {
-      calls.push({ id: each.toolCallId, name: each.toolName, arguments: each.input });
-    }
+    if (each.type === "tool-call") calls.push(callOf(each));
   }
   return calls.length ? { ...told, tool_calls: calls } : told;
+}
+
+export function streamed(stream: ReadableStream<Part>): Streamed {
+  return { stream };
+}
+
+/** The one text of an answer in a stream. */
+const TEXT = { id: "0" };
+
+/** Yields the parts of a stream, as providers do: a call in deltas, and then as a whole. */
+export async function* partsOf(answer: AsyncIterable<Heard>, keep: (whole: MessageTold) => Kept): AsyncGenerator<Part> {
+  yield { type: "stream-start", warnings: [] };
+  const begun = new Set<unknown>();
+  for await (const each of answer) {
+    if ("whole" in each) yield* lastParts(each.whole, keep(each.whole), begun);
+    else if ("text" in each) {
+      if (!begun.has(TEXT)) yield { type: "text-start", ...TEXT };
+      begun.add(TEXT);
+      yield { type: "text-delta", ...TEXT, delta: each.text };
+    } else {
+      const { id, name: toolName } = each.call;
+      if (!begun.has(each.call)) yield { type: "tool-input-start", id, toolName };
+      begun.add(each.call);
+      if (each.more) yield { type: "tool-input-delta", id, delta: each.more };
+    }
+  }
+}
+
+function* lastParts(whole: MessageTold, kept: Kept, begun: Set<unknown>): Generator<Part> {
+  const { content, finishReason, usage } = answered(whole, kept);
+  for (const each of content) {
+    if (each.type === "text") {
+      const { providerMetadata } = each;
+      if (!begun.has(TEXT)) yield { type: "text-start", ...TEXT };
+      yield { type: "text-end", ...TEXT, ...(providerMetadata ? { providerMetadata } : {}) };
+    } else if (each.type === "tool-call") {
+      yield { type: "tool-input-end", id: each.toolCallId };
+      yield each;
+    }
+  }
+  yield { type: "finish", finishReason, usage };
+}
+
+/** Yields what the parts of a stream say; raises what one of them says is wrong. */
+export async function* piecesOf(parts: ReadableStream<Part>): AsyncGenerator<Piece> {
+  for await (const each of parts) {
+    if (each.type === "text-delta") yield { message: { content: each.delta } };
+    if (each.type === "tool-call") yield { message: { tool_calls: [callOf(each)] } };
+    if (each.type === "error") throw each.error;
+    if (each.type !== "text-end") continue;
+    const kept = keptIn({ providerOptions: each.providerMetadata as Options });
+    if (Object.keys(kept).length) yield { message: { ...kept } };
+  }
+}
+
+function callOf({ toolCallId, toolName, input }: { toolCallId: string; toolName: string; input: string }): CallTold {
+  return { id: toolCallId, name: toolName, arguments: input };
 }
 
 /** Returns what the model is told of its tools. */
@@ -110,11 +168,26 @@ export function infosOf({ tools = [] }: Asked): InfoTold[] {
   }));
 }
 
+/** Returns what else is asked; a temperature of 0 is what 4 asks for by itself, and so left out. */
+export function settingsOf(asked: Asked): Settings {
+  const { maxOutputTokens, temperature, toolChoice, providerOptions, headers } = asked;
+  const { topP, topK, presencePenalty, frequencyPenalty, stopSequences, seed } = asked;
+  return {
+    ...{ maxOutputTokens, temperature: temperature || undefined, topP, topK, presencePenalty, frequencyPenalty, stopSequences, seed },
+    ...{ toolChoice: toolChoice?.type === "auto" ? undefined : toolChoice, providerOptions, headers: headers && sent(headers) },
+  };
+}
+
 /** Returns the same question with those of its tools that are named, in that order. */
 export function withTools(asked: Asked, names: string[]): Asked {
   const { tools } = asked;
   if (!tools) return asked;
   return { ...asked, tools: names.flatMap((name) => tools.filter((each) => each.name === name)) };
+}
+
+/** Returns what a tool takes, as a JSON schema; what is none takes anything. */
+export function schemaOf({ inputSchema }: { inputSchema?: unknown }): object {
+  return inputSchema === undefined ? {} : (asSchema(inputSchema as Parameters<typeof asSchema>[0]).jsonSchema as object);
 }
 
 // The loop
@@ -127,12 +200,12 @@ export function toolOf(description: string, execute: Execute): ToolSet[string] {
   });
 }
 
-/** Plays a run: one call of `generateText`, with what a subject gives it. */
+/** Plays a run: one call of `generateText` or `streamText`, with what a subject gives it. */
 export async function generated(played: Played): Promise<void> {
   const { instruction, messages, model, tools, steps: most, direct, own, signal } = played;
-  const { stopWhen = own.isBare ? [] : stepCountIs(1), prepareStep, onStepFinish, ...more } = own.settings as Settings;
+  const { stopWhen = own.isBare ? [] : stepCountIs(1), prepareStep, onStepFinish, ...more } = own.settings as OwnSettings;
   const middleware = [...own.middleware, ...played.middleware];
-  await generateText({
+  const given: Given = {
     ...(instruction ? { system: instruction } : {}),
     ...more,
     model: middleware.length ? wrapLanguageModel({ model, middleware }) : model,
@@ -154,10 +227,34 @@ export async function generated(played: Played): Promise<void> {
     },
     maxRetries: 0,
     abortSignal: signal,
-  });
+  };
+  if (played.said) await told(given, played.said);
+  else await generateText(given as Parameters<typeof generateText<ToolSet>>[0]);
 }
 
-type Settings = Omit<Partial<Parameters<typeof generateText<ToolSet>>[0]>, "model" | "messages" | "prompt">;
+/** Reads a stream to its end; raises the first error in it. */
+async function told(given: Given, said: (chunk: Chunk) => void): Promise<void> {
+  const { onChunk, onError } = given;
+  const errors: unknown[] = [];
+  const result = streamText({
+    ...given,
+    onChunk: async (event) => {
+      const { chunk } = event;
+      if (chunk.type === "text-delta") said(chunk.text);
+      if (chunk.type === "tool-call") said({ id: chunk.toolCallId, name: chunk.toolName, input: chunk.input as unknown });
+      await onChunk?.(event);
+    },
+    onError: async (event) => {
+      errors.push(event.error);
+      await onError?.(event);
+    },
+  });
+  for await (const _ of result.fullStream);
+  if (errors.length) throw errors[0];
+}
+
+type Given = Parameters<typeof streamText<ToolSet>>[0];
+type OwnSettings = Omit<Partial<Parameters<typeof generateText<ToolSet>>[0]>, "model" | "messages" | "prompt">;
 type Said = StepResult<ToolSet>["content"][number];
 
 function saidPart(part: Said): Exclude<AssistantModelMessage["content"], string> {
