@@ -31,7 +31,7 @@ export class ReactAgent implements Agent {
   constructor(harness: Harness, config: ConfigTold, own: Own = NONE) {
     this.harness = harness;
     this.config = config;
-    this.told = new Messages(harness);
+    this.told = new Messages(harness, own !== NONE);
     const free = besides(own);
     const struct = (tools: ToolTold[], at: number) => structMiddleware(free(`middleware[${at}]`), tools.map((each) => this.tool(each)));
     const handler = (name: string, at: number) => middlewareOf(harness, this.told, config, at, free(name));

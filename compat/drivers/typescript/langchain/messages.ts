@@ -35,9 +35,12 @@ export class Messages {
   private readonly passed = new WeakMap<object, string>();
 
   private readonly harness: Harness;
+  private readonly marked: boolean;
 
-  constructor(harness: Harness) {
+  /** Tells results that are `marked` as errors: no engine of a contract knows of them, but vendors are sent it. */
+  constructor(harness: Harness, marked = false) {
     this.harness = harness;
+    this.marked = marked;
   }
 
   /** Return a message of the harness as the framework's; a known one as it is. */
@@ -101,7 +104,10 @@ export class Messages {
     } else if (message.name !== undefined) {
       told.name = message.name;
     }
-    if (ToolMessage.isInstance(message)) told.tool_call_id = message.tool_call_id;
+    if (ToolMessage.isInstance(message)) {
+      told.tool_call_id = message.tool_call_id;
+      if (this.marked && message.status === "error") told.extra = { ...told.extra, status: message.status };
+    }
     return told;
   }
 
