@@ -171,9 +171,8 @@ def _messages(old: Sequence[Value], new: Sequence[Value]) -> Named:
         return "MESSAGE_LOST", path, left, MISSING if to == there else right
     if until - at < to - there:
         return "MESSAGE_ADDED", f".messages[{there}]", left, right
-    marks = [each.get("extra") for each in (left, right) if isinstance(each, Mapping)]
     if _bare(left) == _bare(right):  # it says the same
-        return "MARKS", f"{path}.extra", *(m or MISSING for m in marks)
+        return "MARKS", f"{path}.extra", _marks(left), _marks(right)
     return _typed("MESSAGE_CHANGED", path, left, right)
 
 
@@ -181,6 +180,13 @@ def _bare(message: Json) -> str:
     """Return a message without what a framework marks it by."""
     kept = message.items() if isinstance(message, Mapping) else ()
     return _text({key: value for key, value in kept if key != "extra"})
+
+
+def _marks(message: Json) -> Json:
+    found: Json = MISSING
+    if isinstance(message, Mapping):
+        found = message.get("extra", MISSING)
+    return found
 
 
 def _is_instruction(old: Json, new: Json, rest: bool) -> bool:  # one call

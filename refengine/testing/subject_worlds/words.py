@@ -344,8 +344,7 @@ def _parts(tree: Any, kinds: Collection[str]) -> Iterator[Any]:  # noqa: ANN401 
     for part in tree:
         if isinstance(part, tuple) and part and str(part[0]) in kinds:  # pyright: ignore[reportUnknownArgumentType]  # see above
             yield part[1]
-            inner: Any = part[1] if kinds is REPEATS else ()
-            yield from _parts(inner, kinds)
+            yield from _parts(part[1:], kinds)
         elif isinstance(part, (tuple, list)) or hasattr(part, "data"):
             yield from _parts(part, kinds)
 
