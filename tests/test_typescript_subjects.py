@@ -234,42 +234,6 @@ def test_tool_that_a_wrapper_brings_is_observed_where_it_runs(tmp_path: Path) ->
     assert found.divergence.code == "MISSING_CALL"
 
 
-ANSWERS_ERRORS = """
-import { ToolMessage, createMiddleware } from "langchain";
-export const subject = () => createMiddleware({
-  name: "AnswerErrors",
-  wrapToolCall: async (request, handler) => {
-    try {
-      return await handler(request);
-    } catch {
-      const { id = "", name } = request.toolCall;
-      return new ToolMessage({ content: "failed", tool_call_id: id, name STATUS });
-    }
-  },
-});
-"""
-
-
-@needs_node
-def test_a_result_that_is_no_longer_marked_as_an_error_is_told(tmp_path: Path) -> None:
-    for name, status in {"old.ts": ', status: "error"', "new.ts": ""}.items():
-        text = ANSWERS_ERRORS.replace(" STATUS", status)
-        (tmp_path / name).write_text(text, "utf-8")
-    fails = {"tools": [{"name": "t", "error": "boom"}]}
-    script = ["assistant:[1:t({})]", "assistant:hi"]
-
-    found = check_all(
-        parse_ref("old.ts", cwd=tmp_path),
-        {"": (parse_ref("new.ts", cwd=tmp_path), Terms())},
-        corpus({**HI, "agent": fails, "model_script": script}),
-        CheckOptions(timeout=60),
-        explain=False,
-    )[""].verdict
-
-    assert found.divergence is not None
-    assert found.divergence.code == "MARKS"
-
-
 @needs_node
 def test_a_subject_has_the_data_that_it_imports(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text('{"said": "a"}', "utf-8")

@@ -35,12 +35,12 @@ export class Messages {
   private readonly passed = new WeakMap<object, string>();
 
   private readonly harness: Harness;
-  private readonly marked: boolean;
+  /** Whether the harness hears which results are marked as errors: an engine by itself is asked for their text alone. */
+  private readonly marks: boolean;
 
-  /** Tells results that are `marked` as errors: no engine of a contract knows of them, but vendors are sent it. */
-  constructor(harness: Harness, marked = false) {
+  constructor(harness: Harness, marks = false) {
     this.harness = harness;
-    this.marked = marked;
+    this.marks = marks;
   }
 
   /** Return a message of the harness as the framework's; a known one as it is. */
@@ -53,7 +53,7 @@ export class Messages {
       case "user":
         return new HumanMessage({ ...common, ...nameOf(told) });
       case "tool":
-        return new ToolMessage({ ...common, ...nameOf(told), tool_call_id: told.tool_call_id ?? "" });
+        return new ToolMessage({ ...common, ...nameOf(told), ...statusOf(told), tool_call_id: told.tool_call_id ?? "" });
       case "assistant":
         return new AIMessage({ ...common, tool_calls: this.readCalls(told) });
     }
@@ -106,7 +106,7 @@ export class Messages {
     }
     if (ToolMessage.isInstance(message)) {
       told.tool_call_id = message.tool_call_id;
-      if (this.marked && message.status === "error") told.extra = { ...told.extra, status: message.status };
+      if (this.marks && message.status === "error") told.extra = { ...told.extra, ...FAILED };
     }
     return told;
   }
@@ -172,6 +172,13 @@ export function tellChunk(chunk: AIMessageChunk): Piece {
   }));
   const kept = (chunk.additional_kwargs[OURS] ?? {}) as Kept;
   return { message: { content: chunk.text, ...kept, ...(calls.length ? { tool_calls: calls } : {}) } };
+}
+
+/** How a result is marked that tells of an error. */
+const FAILED = { status: "error" } as const;
+
+function statusOf(told: MessageTold): { status?: "error" } {
+  return told.extra?.["status"] === FAILED.status ? FAILED : {};
 }
 
 function nameOf(told: MessageTold): { name?: string } {
