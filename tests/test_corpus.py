@@ -35,6 +35,7 @@ from refengine.testing import (
 )
 from refengine.testing.notation import decoded
 from refengine.testing.scenario import ModelChunks
+from refengine.testing.subject_worlds.word_edges import FAMILY, word_edges
 from refengine.testing.subject_worlds.words import matching
 from refengine.testing.subject_worlds.worlds import ROTATION, WORDS
 from refengine.testing.subjects import play_subject
@@ -270,7 +271,7 @@ def test_fixed_worlds_come_first_and_have_no_places_left() -> None:
     texts = json.dumps(list(fixed_worlds(Words())))
 
     assert fixed == sorted(fixed, reverse=True)
-    others = {"alike", "arguments", "long runs"}
+    others = {"alike", "arguments", "long runs", FAMILY}
     assert families == (set(ROTATION) - set(WORDS)) | LASTING | others
     assert "<name:" not in texts
     assert "<match:" not in texts
@@ -283,7 +284,8 @@ def test_a_corpus_without_generated_worlds_is_refused(examples: int) -> None:
 
 
 def test_one_world_has_all_it_can() -> None:
-    fixed = list(fixed_worlds(WORDS_OF_GUARD))
+    fixed = [*fixed_worlds(WORDS_OF_GUARD)]
+    fixed += word_edges(WORDS_OF_GUARD, own_tools=False)
 
     assert len(make_corpus(WORDS_OF_GUARD, 1, 0).worlds) == len(fixed) + 1
 

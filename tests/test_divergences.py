@@ -1,6 +1,7 @@
 """Which code the first difference of two subjects has, and where it is said to be."""
 
 import asyncio
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -219,11 +220,18 @@ OPTIONS = CALLS.model_copy(
 
 A, B = Message("user", "x"), Message("user", "y")
 
+
+def marked(message: Message) -> Message:
+    """Return a message that a framework marks as an error."""
+    return replace(message, extra={"status": "error"})
+
+
 CASES = [
     ("INSTRUCTION", CALLS, struct, lambda _: [with_instruction("x")]),
     ("MESSAGE_LOST", CALLS, same, rewriting(lambda m: m[1:])),
     ("MESSAGE_ADDED", CALLS, same, rewriting(lambda m: (*m, A))),
     ("MESSAGE_CHANGED", CALLS, same, rewriting(lambda m: (A, *m[1:]))),
+    ("MARKS", CALLS, same, rewriting(lambda m: (marked(m[0]), *m[1:]))),
     ("ORDER", CALLS, rewriting(lambda m: (A, B, *m)), rewriting(lambda m: (B, A, *m))),
     ("TOOLS_MERGE", CALLS, same, configuring(with_one_less)),
     ("TOOLS_ORDER", CALLS, same, configuring(reversed_tools)),
@@ -277,7 +285,6 @@ NOT_HERE = {
         ),
         "processors and sessions: tests/test_dialect_subjects.py",
     ),
-    "MARKS": "graphs of other frameworks: tests/test_migrate_graphs.py",
     **dict.fromkeys(
         (
             "HAND_OVER_REFUSED",

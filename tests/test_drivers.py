@@ -320,6 +320,19 @@ def test_results_follow_what_hooks_left_behind_the_calls_once(
     assert [each.content for each in ended.messages] == ["hi", "", *kept]
 
 
+def test_what_is_kept_of_an_answer_is_what_the_engine_says_behind_all_hooks() -> None:
+    asked, answer = Message("user", "hi"), Message("assistant", "4111")
+    seen = SeenHistory([asked], has_instruction=False)
+    seen.ask([asked])
+    seen.tell(answer)
+    with seen.hook([asked, answer], after=True) as left:
+        left([asked, answer])  # a neighbour's, before the last hook of the subject
+
+    ended = seen.ended(Message("assistant", "[card]"))
+
+    assert [each.content for each in ended.messages] == ["hi", "[card]"]
+
+
 def test_a_history_that_hooks_have_emptied_leaves_no_answer() -> None:
     seen = SeenHistory([Message("user", "hi")], has_instruction=False)
     seen.ask([Message("user", "hi")])

@@ -1,5 +1,7 @@
 """What a source in Go holds of words, which worlds of its checks are made of."""
 
+import re
+
 import pytest
 
 from compat.migration.words import harvest
@@ -96,7 +98,7 @@ def test_numbers_count_most_where_something_is_compared_with_them() -> None:
 
 
 def test_a_regular_expression_is_read_as_python_writes_it() -> None:
-    assert go_words(GUARD).patterns == {Pattern(r"[a-z]+@\w+\Z"): 0}
+    assert go_words(GUARD).patterns == {Pattern(r"[a-z]+@\w+\Z", int(re.ASCII)): 0}
 
 
 def test_names_of_tools_in_go_are_harvested_as_those_in_python() -> None:

@@ -70,8 +70,8 @@ def test_numbers_count_most_where_something_is_compared_with_them() -> None:
 
 def test_regular_expressions_are_read_as_python_writes_them() -> None:
     assert script_words(GUARD).patterns == {
-        Pattern(r"^[a-z]+@\w+[/`]$", int(re.IGNORECASE)): 0,
-        Pattern(r"(?P<id>A-\d+) (?P=id)", int(re.DOTALL)): 0,
+        Pattern(r"^[a-z]+@\w+[/`]$", int(re.IGNORECASE | re.ASCII)): 0,
+        Pattern(r"(?P<id>A-\d+) (?P=id)", int(re.DOTALL | re.ASCII)): 0,
     }
 
 

@@ -47,6 +47,21 @@ def test_where_case_counts_for_nothing_a_text_comes_in_the_other_one(
     assert set(words_of(source).texts) == texts
 
 
+@pytest.mark.parametrize(
+    ("name", "trims", "plain"),
+    [
+        ("a.py", "x = text.strip()", "x = text.startswith(' a')"),
+        ("a.go", "x := strings.TrimSpace(text)", 'x := strings.Cut(text, " ")'),
+        ("a.ts", "const x = text.toLowerCase();", "const x = text.slice(1);"),
+    ],
+)
+def test_a_source_that_trims_or_folds_says_so_in_each_language(
+    name: str, trims: str, plain: str
+) -> None:
+    assert harvest({name: trims}).trims
+    assert not harvest({name: plain}).trims
+
+
 def test_what_one_side_holds_comes_before_what_both_hold() -> None:
     words = words_of('X = {"both", "old"}', 'X = {"both", "new"}')
 

@@ -123,12 +123,15 @@ class SeenHistory:
     def ended(self, answer: Message | None = None) -> RunResult:
         """Return how the run ended, if it did not fail; an answer is the engine's own.
 
-        Calls after which the model was asked no more are what ended it.
+        Calls after which the model was asked no more are what ended it. Hooks that
+        nobody sees may have gone over the answer behind the last that somebody does.
         """
         history = self._history()
         history += self._known_results(_open_calls(history))
-        last = history[-1] if history else None
         direct = self._is_after_calls
+        if answer and not direct and history and history[-1].role == answer.role:
+            history[-1] = answer
+        last = history[-1] if history else None
         told = self._told if self._told and self._told.role == "tool" else None
         return doors.ended(
             history,

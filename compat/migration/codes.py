@@ -171,7 +171,31 @@ def _messages(old: Sequence[Value], new: Sequence[Value]) -> Named:
         return "MESSAGE_LOST", path, left, MISSING if to == there else right
     if until - at < to - there:
         return "MESSAGE_ADDED", f".messages[{there}]", left, right
+    marks = _status(left), _status(right)
+    if marks[0] != marks[1] and _unmarked(left) == _unmarked(right):
+        return "MARKS", f"{path}.extra.status", *marks
     return _typed("MESSAGE_CHANGED", path, left, right)
+
+
+def _status(message: Json) -> Json:
+    """Return what a framework marks a result by, which vendors are sent."""
+    extra = message.get("extra") if isinstance(message, Mapping) else None
+    found: Json = MISSING
+    if isinstance(extra, Mapping):
+        found = extra.get("status", MISSING)
+    return found
+
+
+def _unmarked(message: Json) -> str:
+    """Return a message as text, without such a status."""
+    if not isinstance(message, Mapping):
+        return ""
+    extra = message.get("extra")
+    if not isinstance(extra, Mapping):
+        return _text(message)
+    left = {key: value for key, value in extra.items() if key != "status"}
+    rest = {key: value for key, value in message.items() if key != "extra"}
+    return _text({**rest, "extra": left} if left else rest)
 
 
 def _is_instruction(old: Json, new: Json, rest: bool) -> bool:  # one call

@@ -50,6 +50,7 @@ from refengine.testing.subject_worlds.match_worlds import match_worlds
 from refengine.testing.subject_worlds.named_values import GraphWords, MovedValue
 from refengine.testing.subject_worlds.option_worlds import option_worlds
 from refengine.testing.subject_worlds.unusual import UNSPOKEN, Spoken, unusual
+from refengine.testing.subject_worlds.word_edges import word_edges
 from refengine.testing.subject_worlds.words import Words, matching
 from refengine.testing.subject_worlds.worlds import (
     FAILING,
@@ -288,6 +289,7 @@ def _by_lists(
     yield from fixed_worlds(words)
     yield from option_worlds(words)
     yield from calls_together(others, spoken.calls, by_number=by_number)
+    yield from word_edges(others, own_tools=by_number)
 
 
 def _declared(family: str, world: Any, tools: Mapping[str, DeclaredTool]) -> object:  # noqa: ANN401  # JSON of a scenario

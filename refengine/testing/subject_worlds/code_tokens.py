@@ -30,6 +30,7 @@ from refengine.testing.subject_worlds.source import (
     LARGEST,
     LATER,
     LONGEST,
+    TRIMS,
     SourceWords,
     put,
 )
@@ -84,6 +85,8 @@ def words_of(tokens: Sequence[Token], grammar: Grammar) -> SourceWords:
             _take_number(found, tokens, at, rank)
         elif token.kind == "pattern":
             _take_pattern(found, token.value, token.flags)
+        elif token.kind == "name" and token.text in TRIMS:
+            found.trims = True
     return found
 
 
@@ -210,7 +213,7 @@ GO: Final = Grammar(
     regex=frozenset(("MustCompile", "Compile")),
     declares=frozenset(("const", "var")),
     # As Python writes the end of a text.
-    pattern=lambda regex, _: (regex.replace(r"\z", r"\Z"), 0),
+    pattern=lambda regex, _: (regex.replace(r"\z", r"\Z"), int(re.ASCII)),
 )
 TAG: Final = re.compile(r'\w+:"')
 """How the tag of a field of a struct begins, which is not a word of a subject's."""
@@ -393,7 +396,7 @@ def _pattern(regex: str, flags: str) -> tuple[str, int]:
     regex = NAMED.sub(r"(?P=\1)", GROUP.sub("(?P<", regex))
     regex = CODE_POINT.sub(lambda at: f"\\U{int(at[1], 16):08x}", regex)
     known = (FLAGS[each] for each in flags if each in FLAGS)
-    return regex.replace("[^]", r"[\s\S]"), int(sum(known))
+    return regex.replace("[^]", r"[\s\S]"), int(sum(known, re.ASCII))
 
 
 SCRIPT: Final = Grammar(

@@ -40,6 +40,13 @@ ASKED: Final = frozenset(
 """Methods of texts and dictionaries: what they are given is looked for."""
 FOLDS: Final = frozenset(("lower", "upper", "casefold"))
 """Methods after which the case of a text counts for nothing."""
+TRIMS: Final = FOLDS | {
+    *("strip", "lstrip", "rstrip"),
+    *("TrimSpace", "Trim", "TrimLeft", "TrimRight", "TrimFunc", "Fields"),
+    *("ToLower", "ToUpper", "EqualFold"),
+    *("trim", "trimStart", "trimEnd", "toLowerCase", "toUpperCase", "localeCompare"),
+}
+"""Names, in each language, of what trims texts or folds their case."""
 FOLDED: Final = 40
 """A longer text is not one that is compared without its case."""
 LATER: Final = 2
@@ -57,6 +64,7 @@ class SourceWords:
     divides: bool = False
     cases: set[str] = field(default_factory=set[str])
     """Those of the texts that stand for another one, in the other case."""
+    trims: bool = False
 
 
 @dataclass(frozen=True)
@@ -316,6 +324,7 @@ class _Reader(ast.NodeVisitor):
         name = called.attr if isinstance(called, ast.Attribute) else ""
         name = called.id if isinstance(called, ast.Name) else name
         self._folds = self._folds or name in FOLDS
+        self._found.trims = self._found.trims or name in TRIMS
         given = [*node.args, *(k.value for k in node.keywords if k.arg == "pattern")]
         text = self._text_of(given[0]) if name in RE_CALLS and given else None
         if text is not None and _is_re(called):

@@ -95,9 +95,10 @@ class WordTurns:
         for at, name in enumerate(self._names):
             for other in lookalikes(name):
                 tool = {"name": other, "kind": KINDS[at % 3], "result": "<args>"}
-                calls = [self._kit.call(other, '{"q":"a"}')]
-                entries = (answer("", calls), DONE)
-                yield WordTurn(GO, entries, (tool,), at % 2 == 0)
+                # Twice: who remembers a call does so for some names only.
+                calls = [self._kit.call(other, '{"q":"a"}') for _ in range(2)]
+                asked = [answer("", [call]) for call in calls]
+                yield WordTurn(GO, (*asked, DONE), (tool,), at % 2 == 0)
 
     def of_numbers(self) -> Iterator[WordTurn]:
         """Yield turns with each length: as text of each place, and as a count."""

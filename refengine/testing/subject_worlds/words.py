@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -65,6 +65,8 @@ class Words:
     """Whether own tools are called by number: who plays them says what they are."""
     folds: bool = False
     """Whether the source compares texts whose case counts for nothing."""
+    trims: bool = False
+    """Whether it trims texts anywhere, or folds their case."""
     options: tuple[tuple[str, tuple[Json, ...]], ...] = ()
     """Options that a caller gives to runs, and what each may be."""
 
@@ -139,7 +141,9 @@ def matching(pattern: Pattern) -> tuple[str, ...]:
     found = pattern.compiled()
     tree = _PARSER.parse(pattern.regex, pattern.flags)
     made = (
-        _Maker(variant, asserts=asserts, any_of=_any_of(tree)).all(tree)
+        _Maker(
+            variant, asserts=asserts, any_of=_any_of(tree), ascii=_ascii_of(tree)
+        ).all(tree)
         for asserts in (False, True)
         for variant in range(VARIANTS)
     )
@@ -155,12 +159,35 @@ def near_misses(pattern: Pattern) -> tuple[str, ...]:
     """
     tree = _PARSER.parse(pattern.regex, pattern.flags)
     neighbour = [
-        _Maker(0, neighbour=(node, char)).all(tree)
-        for node in _classes(tree)
-        for char in _outside(_named(node))
+        _Maker(0, neighbour=(node, char), ascii=_ascii_of(tree)).all(tree)
+        for node in _parts(tree, CLASSES)
+        for char in _outside(_named(node), _ascii_of(tree))
     ]
     changed = [near for text in matching(pattern)[:2] for near in _changed(text)]
     return tuple(dict.fromkeys([*neighbour[:BESIDE], *changed]))
+
+
+@cache
+def at_bounds(pattern: Pattern) -> tuple[str, ...]:
+    """Return texts at the bounds of each repetition of a pattern, and one beyond.
+
+    ``[0-9]{13,16}`` gives 12, 13, 16 and 17 digits, of which the last may be met by
+    nothing else.
+    """
+    tree = _PARSER.parse(pattern.regex, pattern.flags)
+    made = (
+        _Maker(0, counted=(value, times), ascii=_ascii_of(tree)).all(tree)
+        for value in _parts(tree, REPEATS)
+        for times in _bounds(int(value[0]), int(value[1]))
+    )
+    return tuple(dict.fromkeys(made))
+
+
+def _bounds(least: int, most: int) -> list[int]:
+    """Return how often something may be repeated, just not, and just not any more."""
+    ends = [least - 1, least] if least > 1 else []
+    ends += [most, most + 1] if 1 < most <= LONGEST else []
+    return ends if least <= LONGEST else []
 
 
 def forms(text: str) -> tuple[str, ...]:
@@ -193,7 +220,9 @@ class _Maker:
     """Makes one text: ``variant`` says which branch, range and number it takes.
 
     ``neighbour`` is a class and a character that stands in its place, though not in it;
-    ``asserts`` writes what is looked at ahead or behind.
+    ``asserts`` writes what is looked at ahead or behind. ``counted`` is a repetition
+    and how often it is written; ``ascii`` is the flag by which a
+    digit is one of ASCII.
     """
 
     variant: int
@@ -201,6 +230,8 @@ class _Maker:
     neighbour: tuple[object, str] | None = None
     any_of: str = POOL
     groups: dict[int, str] = field(default_factory=dict[int, str])
+    counted: tuple[object, int] | None = None
+    ascii: int = 0
 
     def all(self, tree: Iterable[Any]) -> str:
         """Return a text for a sequence of nodes."""
@@ -224,8 +255,12 @@ class _Maker:
             return self.neighbour[1]
         named = _named(items)
         if named[0][0] == "NEGATE":
-            return self._taken([c for c in _inside(named) if not _holds(named[1:], c)])
-        return self._taken(_inside(named))
+            inside = _inside(named, self.ascii)
+            held = (_holds(named[1:], char, self.ascii) for char in inside)
+            return self._taken(
+                [c for c, holds in zip(inside, held, strict=True) if not holds]
+            )
+        return self._taken(_inside(named, self.ascii))
 
     def branch(self, value: tuple[None, Sequence[Any]]) -> str:
         # What is left of the number chooses inside, or a class in the third of three
@@ -241,6 +276,8 @@ class _Maker:
         if most <= (LONGEST if leaf else least + 3):
             counts.insert(1, most)
         count = counts[self.variant % len(counts)]
+        if self.counted is not None and self.counted[0] is value:
+            count = self.counted[1]
         return "".join(self._turned(at).all(inner) for at in range(count))
 
     def group(self, value: tuple[int | None, int, int, Any]) -> str:
@@ -263,7 +300,7 @@ class _Maker:
     def _turned(self, by: int) -> _Maker:
         """Return a maker for one repetition: every second text mixes its classes."""
         variant = self.variant + by * (self.variant % 2)
-        return _Maker(variant, self.asserts, self.neighbour, self.any_of, self.groups)
+        return replace(self, variant=variant)  # of the same groups
 
     def _taken(self, some: Sequence[str]) -> str:
         return some[self.variant % len(some)] if some else ""
@@ -298,32 +335,44 @@ def _named(items: Any) -> list[tuple[str, Any]]:  # noqa: ANN401  # parse trees 
     return [(node.name, value) for node, value in items]
 
 
-def _classes(tree: Any) -> Iterator[Any]:  # noqa: ANN401  # parse trees have no types
-    """Yield the classes anywhere in a parse tree."""
+def _ascii_of(tree: Any) -> int:  # noqa: ANN401  # parse trees have no types
+    return int(tree.state.flags & re.ASCII)
+
+
+CLASSES: Final = frozenset(("IN",))
+REPEATS: Final = frozenset(("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"))
+
+
+def _parts(tree: Any, kinds: Collection[str]) -> Iterator[Any]:  # noqa: ANN401  # parse trees have no types
+    """Yield what the nodes of these kinds hold, anywhere in a parse tree."""
     for part in tree:
-        if isinstance(part, tuple) and part and str(part[0]) == "IN":  # pyright: ignore[reportUnknownArgumentType]  # see above
+        if isinstance(part, tuple) and part and str(part[0]) in kinds:  # pyright: ignore[reportUnknownArgumentType]  # see above
             yield part[1]
+            yield from _parts(part[1:], kinds)
         elif isinstance(part, (tuple, list)) or hasattr(part, "data"):
-            yield from _classes(part)
+            yield from _parts(part, kinds)
 
 
-def _inside(items: list[tuple[str, Any]]) -> list[str]:
+def _inside(items: list[tuple[str, Any]], flag: int) -> list[str]:
     """Return characters of a class; of one that excludes, some that may be in it."""
     if items[0][0] == "NEGATE":
-        return [*_edges(items[1:], 1), *POOL]
-    return list(_edges(items, 0))
+        return [*_edges(items[1:], 1, flag), *POOL]
+    return list(_edges(items, 0, flag))
 
 
-def _outside(items: list[tuple[str, Any]]) -> list[str]:
+def _outside(items: list[tuple[str, Any]], flag: int) -> list[str]:
     """Return characters that a class does not hold, next to those that it does."""
     if items[0][0] == "NEGATE":
-        return list(_edges(items[1:], 0))
-    near = dict.fromkeys([*_edges(items, 1), "_", "-", " "])
-    return [char for char in near if not _holds(items, char)]
+        return list(_edges(items[1:], 0, flag))
+    near = dict.fromkeys([*_edges(items, 1, flag), "_", "-", " "])
+    return [char for char in near if not _holds(items, char, flag)]
 
 
-def _edges(items: Iterable[tuple[str, Any]], out: int) -> Iterator[str]:
-    """Yield the ends of each range of a class, or the neighbours ``out`` of them."""
+def _edges(items: Iterable[tuple[str, Any]], out: int, flag: int) -> Iterator[str]:
+    """Yield the ends of each range of a class, or the neighbours ``out`` of them.
+
+    A neighbour is what a shorthand holds elsewhere, and with this flag does not.
+    """
     for kind, value in items:
         if kind == "LITERAL":
             yield chr(value)
@@ -332,16 +381,17 @@ def _edges(items: Iterable[tuple[str, Any]], out: int) -> Iterator[str]:
             yield chr(min(value[1] + out, 0x10FFFF))
         elif kind == "CATEGORY":
             shorthand, some = CATEGORIES[value.name]
-            yield from (c for c in some if re.match(shorthand, c))
+            known = 0 if out else flag
+            yield from (c for c in some if re.match(shorthand, c, known))
 
 
-def _holds(items: Iterable[tuple[str, Any]], char: str) -> bool:
+def _holds(items: Iterable[tuple[str, Any]], char: str, flag: int) -> bool:
     """Tell whether a class holds a character."""
     for kind, value in items:
         if kind == "LITERAL" and ord(char) == value:
             return True
         if kind == "RANGE" and value[0] <= ord(char) <= value[1]:
             return True
-        if kind == "CATEGORY" and re.match(CATEGORIES[value.name][0], char):
+        if kind == "CATEGORY" and re.match(CATEGORIES[value.name][0], char, flag):
             return True
     return False

@@ -1,0 +1,201 @@
+"""Worlds at the edges of a subject's words: bounds, letters, spaces, and what lasts.
+
+Each is one in which only a port that reads a word otherwise differs: a bound of a
+repetition, a length in bytes for one in letters, a guard that looks before it trims, a
+pattern at the edge of a cut, a failure that is remembered, a consent that outlives its
+turn. They are few, and each has no more runs than a graph's world may have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import Final
+
+from refengine.messages import ToolCall
+from refengine.testing.notation import encoded
+from refengine.testing.own_tools import own
+from refengine.testing.subject_worlds.kit import (
+    LONGEST,
+    Data,
+    answer,
+    fit,
+    json_text,
+    long_text,
+)
+from refengine.testing.subject_worlds.words import Words, at_bounds, matching
+
+FAMILY: Final = "word edges"
+RUNS: Final = 8
+"""A world has so many turns; a graph's may have no more than ten runs."""
+WORLDS: Final = 2
+"""So many worlds are made of one kind at most."""
+NAMES: Final = 3
+"""So many tools of the subject's names are called with each text,"""
+KEYS: Final = 24
+"""which stands under so many keys."""
+SHORTEST: Final = 8
+"""A smaller number is not taken for the length of a text."""
+LENGTHS: Final = 4
+TWO_BYTES: Final = "\u00e9"
+FOUR_BYTES: Final = "\U0001f99c"
+"""Two units of UTF-16."""
+CONSENTS: Final = RUNS // 2
+"""So many texts by which somebody may consent are in one world, two turns for each."""
+CALLED: Final = 12
+"""So many tools are called where somebody may have consented, and where not."""
+GO: Final = "user:go"
+DONE: Final = "assistant:done"
+
+
+@dataclass(frozen=True, slots=True)
+class TextTurn:
+    """Texts in one turn: the user's, those that tools give, arguments, the answer."""
+
+    user: str
+    results: tuple[str, ...]
+    given: str
+    last: str
+
+
+def word_edges(words: Words, *, own_tools: bool) -> Iterator[tuple[str, Data]]:
+    """Yield these worlds; ``own_tools`` says whether a world may call the subject's."""
+    for turns in (bounds(words), letters(words), trimmed(words), cut_matches(words)):
+        some = [*islice(turns, RUNS * WORLDS)]
+        for start in range(0, len(some), RUNS):
+            made = some[start : start + RUNS]
+            yield FAMILY, _of_texts(words, made, own_tools=own_tools)
+    yield FAMILY, failed_once(words)
+    for texts in consents(words):
+        yield FAMILY, _consented(words, texts)
+
+
+def bounds(words: Words) -> Iterator[TextTurn]:
+    """Yield texts at and beyond the bounds of each repetition of each pattern."""
+    for pattern in words.patterns:
+        for text in at_bounds(pattern):
+            yield _same(text)
+
+
+def letters(words: Words) -> Iterator[TextTurn]:
+    """Yield texts of letters of several bytes around each length of the source.
+
+    One letter fewer than the length is too long for who counts bytes, and where these
+    take four of them for who counts units of UTF-16; of a longer text, each cuts at
+    another place.
+    """
+    for length in _lengths(words)[:LENGTHS]:
+        fewer = [char * (length - 1) for char in (TWO_BYTES, FOUR_BYTES)]
+        more = [f"a{char * length}" for char in (TWO_BYTES, FOUR_BYTES)]
+        yield TextTurn(fewer[0], tuple(fewer), fewer[0], fewer[0])
+        yield TextTurn(more[1], tuple(more), more[0], more[1])
+
+
+def trimmed(words: Words) -> Iterator[TextTurn]:
+    """Yield texts of the source behind spaces, before them, and in the other case."""
+    for text in words.texts if words.trims else ():
+        before, around, other = f" {text}", f"\t{text} \n", text.swapcase()
+        yield TextTurn(before, (around, other), before, other)
+
+
+def cut_matches(words: Words) -> Iterator[TextTurn]:
+    """Yield texts with what a pattern matches at the start, at a length, behind it."""
+    found = [text for each in words.patterns for text in matching(each)[:1]]
+    lengths = [n for n in _lengths(words) if n > 2 * SHORTEST]
+    for length, text in product(lengths[:WORLDS], found):
+        rest = long_text(length)
+        before = [rest[: max(length - by, 0)] for by in (len(text) // 2 + 1, 0)]
+        across, behind = (f"{each} {text} {rest[:SHORTEST]}" for each in before)
+        first = f"{text} {rest}"
+        yield TextTurn(across, (first, across, behind), first, across)
+
+
+def failed_once(words: Words) -> Data:
+    """Return a world in which tools fail once, and are called again in another run.
+
+    With equal arguments: who remembers results may remember the failure, too.
+    """
+    names = words.some_names[: RUNS // 2]
+    fails = [{"op": "error", "text": "boom", "on_call": 1}]
+    tools = [{"name": name, "result": "ok", "body": fails} for name in names]
+    row = [
+        [answer("", _calls(f"f{at}{n}-", [name], "{}")) for n, name in enumerate(names)]
+        for at in "ab"
+    ]
+    # An engine whose runs end with a failure has the first row in as many runs.
+    script = [*row[0], DONE, *row[1], *[DONE] * RUNS]
+    runs = [{"input": [GO]} for _ in range(RUNS)]
+    return {"agent": {"tools": tools}, "model_script": script, "runs": runs}
+
+
+def consents(words: Words) -> Iterator[tuple[str, ...]]:
+    """Yield texts by which a user may consent: matches, and what is looked for."""
+    found = [text for each in words.patterns for text in matching(each)[:1]]
+    some = [*dict.fromkeys([*found, *words.texts[:1]])][: WORLDS * CONSENTS]
+    for start in range(0, len(some), CONSENTS):
+        yield tuple(some[start : start + CONSENTS])
+
+
+def _same(text: str) -> TextTurn:
+    return TextTurn(text, (text,), text, text)
+
+
+def _lengths(words: Words) -> list[int]:
+    return [n for n in words.numbers if SHORTEST <= n <= LONGEST]
+
+
+def _of_texts(words: Words, turns: Sequence[TextTurn], *, own_tools: bool) -> Data:
+    """Return a world of these turns.
+
+    Tools that give a text come before what is given one: a guard may end the run there.
+    """
+    names, keys = words.some_names[:NAMES], ["q", *words.some_names[:KEYS]]
+    tools = [{"name": each, "kind": "both", "result": "<args>"} for each in names]
+    script: list[object] = []
+    runs: list[Data] = []
+    for at, turn in enumerate(turns):
+        gives = [_gives(f"gives{at}x{n}", text) for n, text in enumerate(turn.results)]
+        asked = _calls(f"g{at}-", [each["name"] for each in gives], "{}")
+        given = json_text(dict.fromkeys(keys, turn.given))
+        calls = _calls(f"w{at}-", names, given)
+        if own_tools:
+            calls.append(ToolCall(f"o{at}", own(0), _own_arguments(turn.given)))
+        tools += gives
+        said = [answer("", asked), answer("", calls), answer(turn.last)]
+        script += said
+        user = f"user:{encoded(turn.user)}"
+        runs.append({"input": [user], "streaming": at % 4 == 3})
+    return {"agent": {"tools": tools}, "model_script": script, "runs": runs}
+
+
+def _gives(name: str, text: str) -> Data:
+    middle = len(text) // 2
+    chunks = [encoded(text[:middle]), encoded(text[middle:])]
+    return {"name": name, "kind": "both", "result": encoded(text), "chunks": chunks}
+
+
+def _calls(prefix: str, names: Iterable[str], given: str) -> list[ToolCall]:
+    return [ToolCall(f"{prefix}{at}", n, fit(given)) for at, n in enumerate(names)]
+
+
+def _own_arguments(text: str) -> str:
+    return fit(json_text({"integer": 1, "string": text, "optional": True}))
+
+
+def _consented(words: Words, texts: Sequence[str]) -> Data:
+    """Return threads whose first turn has such a text, and whose second has none.
+
+    Each tool that the source may name is called in both.
+    """
+    names = words.some_names[:CALLED]
+    tools = [{"name": name, "result": "ok"} for name in names]
+    script: list[object] = []
+    runs: list[Data] = []
+    for at, text in enumerate(texts):
+        for turn, said in enumerate((text, "go")):
+            calls = _calls(f"s{at}-{turn}-", names, "{}")
+            script += [answer("", calls), DONE]
+            later = {"continues": True} if turn else {}
+            runs.append({"input": [f"user:{encoded(said)}"], **later})
+    return {"agent": {"tools": tools}, "model_script": script, "runs": runs}

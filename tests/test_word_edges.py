@@ -1,0 +1,154 @@
+"""Worlds at the edges of a subject's words, and the wrong ports that only they show."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from refengine.testing.subject_worlds.word_edges import FAMILY, RUNS, word_edges
+from refengine.testing.subject_worlds.words import Pattern, Words, at_bounds, matching
+from tests.test_edge_worlds import told
+
+SAYS = """
+import re
+from refengine import AgentMiddleware
+
+KEY = r"sk-[a-z0-9]{{8,}}"
+
+def subject(world):
+    def look(text):
+        return {found}
+
+    def after(ctx, state):
+        for each in state.messages:
+            world.effect("saw", look(each.content))
+
+    return [AgentMiddleware(after_chat_model=after)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "wrong"),
+    [
+        ("len(text) > 160", "len(text.encode()) > 160"),
+        ("len(text) > 160", "len(text.encode('utf-16-le')) // 2 > 160"),
+        ("text.strip().startswith('/etc/')", "text.startswith('/etc/')"),
+        ("text.lower() == 'stop'", "text.strip() == 'stop'"),
+        (
+            "bool(re.search(r'[b-y]{2}1{7,11}[b-y]', text))",
+            "bool(re.search(r'[b-y]{2}1{7,12}[b-y]', text))",
+        ),
+        ("re.sub(KEY, '', text)[:90]", "re.sub(KEY, '', text[:90])"),
+    ],
+    ids=["bytes", "utf-16", "trimmed", "folded", "bound", "cut"],
+)
+def test_a_word_that_is_read_otherwise_is_told_by_a_world_of_its_own(
+    tmp_path: Path, old: str, wrong: str
+) -> None:
+    mine, other = (SAYS.format(found=each) for each in (old, wrong))
+
+    assert told(tmp_path, mine, other, FAMILY)
+    assert not told(tmp_path, mine, mine + "# the same\n", FAMILY)
+
+
+CACHES = """
+from refengine import AgentMiddleware, ToolCallResult, ToolMiddleware
+
+def subject(world):
+    known = {{}}
+
+    def invokable(inner):
+        async def call(ctx, input):
+            if not {reads}:
+                return await inner(ctx, input)
+            key = input.name, input.arguments
+            if key not in known:
+                try:
+                    known[key] = (await inner(ctx, input)).result
+                except Exception:
+                    {failed}
+                    raise
+            return ToolCallResult(known[key])
+
+        return call
+
+    return [AgentMiddleware(wrap_tool_call=ToolMiddleware(invokable, None))]
+"""
+PREFIX, INSIDE = 'input.name.startswith("get_")', '"get_" in input.name'
+
+
+def test_a_failure_that_is_remembered_is_told_by_the_same_call_in_a_later_run(
+    tmp_path: Path,
+) -> None:
+    old = CACHES.format(reads=PREFIX, failed="pass")
+    wrong = CACHES.format(reads=PREFIX, failed='known[key] = ""')
+
+    assert told(tmp_path, old, wrong, FAMILY)
+
+
+def test_a_name_with_a_word_further_in_is_called_twice_with_equal_arguments(
+    tmp_path: Path,
+) -> None:
+    old, wrong = (CACHES.format(reads=r, failed="pass") for r in (PREFIX, INSIDE))
+
+    assert "tool_executions" in told(tmp_path, old, wrong, "names")
+
+
+CONFIRMS = """
+import re
+from refengine import AgentMiddleware, ToolCallResult, ToolMiddleware
+
+def subject(world):
+    said = [False]
+
+    def before(ctx, state):
+        users = [each.content for each in state.messages if each.role == "user"]
+        found = bool(re.search(r"\\bI confirm\\b", users[-1]))
+        said[0] = {kept}
+
+    def invokable(inner):
+        async def call(ctx, input):
+            if said[0] or input.name not in {{"refund", "delete_account"}}:
+                return await inner(ctx, input)
+            return ToolCallResult("needs a word of the user's")
+
+        return call
+
+    wrap = ToolMiddleware(invokable, None)
+    return [AgentMiddleware(before_chat_model=before, wrap_tool_call=wrap)]
+"""
+
+
+def test_a_consent_that_outlives_its_turn_is_told(tmp_path: Path) -> None:
+    old, wrong = (CONFIRMS.format(kept=k) for k in ("found", "said[0] or found"))
+
+    assert told(tmp_path, old, wrong, FAMILY)
+
+
+def test_each_bound_of_a_repetition_is_met_and_passed_by_one() -> None:
+    made = at_bounds(Pattern(r"\b(?:x-)?\d{13,16}y{2,}z?\b", re.ASCII))
+
+    assert {text.count("0") for text in made} == {12, 13, 16, 17}
+    assert {text.count("y") for text in made} == {1, 2}
+
+
+@pytest.mark.parametrize("regex", [r"\d{3,5}", r"\w\w", r"[\d_]{4}", r"[^\W_]{3}"])
+def test_where_a_shorthand_is_of_ascii_each_match_is(regex: str) -> None:
+    pattern = Pattern(regex, int(re.ASCII))
+
+    assert matching(pattern)
+    assert all(text.isascii() for text in matching(pattern))
+
+
+def test_these_worlds_are_few_and_none_is_longer_than_a_graph_s() -> None:
+    words = Words(
+        texts=tuple(f"text {at}" for at in range(99)),
+        names=tuple(f"tool_{at}" for at in range(40)),
+        patterns=tuple(Pattern(f"[a-f]{{{at},9}}x") for at in range(2, 9)),
+        numbers=tuple(range(20, 60)),
+        trims=True,
+    )
+    made = [world for _, world in word_edges(words, own_tools=True)]
+
+    assert len(made) <= 10
+    assert max(len(world["runs"]) for world in made) == RUNS
