@@ -4,16 +4,13 @@ import re
 
 import pytest
 
-from compat.migration.corpus import make_corpus
 from compat.migration.words import harvest
-from refengine.testing.scenario import Scenario
 from refengine.testing.subject_worlds.code_tokens import (
     script_errors,
     script_tools,
     script_words,
 )
-from refengine.testing.subject_worlds.match_worlds import FAMILY
-from refengine.testing.subject_worlds.words import Pattern, Words
+from refengine.testing.subject_worlds.words import Pattern
 
 GUARD = r"""
 // Refuses "tools" that nobody may use.
@@ -161,33 +158,3 @@ def test_tools_that_a_source_makes_are_known_by_name(
     source: str, names: set[str]
 ) -> None:
     assert script_tools(source) == names
-
-
-def met() -> list[Scenario]:
-    words = Words(
-        patterns=(Pattern(r"key-[a-z]{4}", 0),),
-        numbers=(100,),
-        names=("t",),
-        of_script=True,
-    )
-    worlds = make_corpus(words, 1, 0).worlds
-    return [each.scenario for each in worlds if each.family == FAMILY]
-
-
-def test_text_that_matches_is_said_in_an_earlier_turn_than_a_tool_is_called() -> None:
-    thread = next(world for world in met() if world.runs[1].continues)
-    said = [re.search(r"key-[a-z]{4}", run.input[0]) for run in thread.runs]
-
-    assert [bool(each) for each in said] == [True, False, True, False]
-    assert [":t(" in str(each) for each in thread.model_script] == [True, False] * 4
-
-
-def test_text_that_matches_stands_before_across_and_behind_a_length() -> None:
-    across = next(world for world in met() if not world.runs[1].continues)
-    results = [text for (text,) in across.all_agents[0].tools[0].by_call.values()]
-    places = [e.span() for text in results for e in re.finditer("key-[a-z]{4}", text)]
-
-    assert any(start < 100 < end for start, end in places)
-    assert any(end <= 100 for _, end in places)
-    assert any(start >= 100 for start, _ in places)
-    assert all(len(text) > 100 for text in results)

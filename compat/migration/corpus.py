@@ -46,7 +46,6 @@ from refengine.testing.subject_worlds.kit import (
     gaps_filled,
     json_text,
 )
-from refengine.testing.subject_worlds.match_worlds import match_worlds
 from refengine.testing.subject_worlds.named_values import GraphWords, MovedValue
 from refengine.testing.subject_worlds.option_worlds import option_worlds
 from refengine.testing.subject_worlds.unusual import UNSPOKEN, Spoken, unusual
@@ -284,8 +283,6 @@ def _by_lists(
     if words.calls_own:
         for family, world in own_tools(words, unfit=False):
             yield family, {**world, "model_script": again(world["model_script"], set())}
-    if words.of_script:  # there is no search for them that would get there
-        yield from match_worlds(words)
     yield from fixed_worlds(words)
     yield from option_worlds(words)
     yield from calls_together(others, spoken.calls, by_number=by_number)

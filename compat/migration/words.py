@@ -239,7 +239,7 @@ def vocabulary(refs: Sequence[SubjectRef], how: CheckOptions) -> Vocabulary:
     own = frozenset[str]().union(*map(script_tools, scripts))
     # By name they would be called with what they refuse, which ends runs of the AI SDK.
     names = tuple(name for name in words.names if name not in own)
-    words = replace(words, names=names, of_script=bool(scripts), calls_own=bool(own))
+    words = replace(words, names=names, calls_own=bool(own))
     words = replace(words, errors=tuple(errors)[:MOST])
     if fit is None and how.wire is None and all(n.endswith(".py") for n in sources):
         words = replace(words, options=options_read(python_sources(sources.values())))

@@ -59,8 +59,6 @@ class Words:
     """One that fits for each name of such a tool: the name, and JSON."""
     own_tools: tuple[str, ...] = ()
     """Names of tools that the subject makes, and by which it answers."""
-    of_script: bool = False
-    """Whether some source is in TypeScript or JavaScript."""
     calls_own: bool = False
     """Whether own tools are called by number: who plays them says what they are."""
     folds: bool = False
