@@ -42,6 +42,7 @@ from typing import IO, Any, Final, TypeAlias, cast
 import refengine
 from compat.pipes import KEPT, Event, FileLog, PipeLog, Printed, descriptor, poll, read
 from compat.warm import CALL, WARM, Process
+from compat.watcher import WATCHER
 from refengine.errors import RefengineError
 from refengine.testing.child import NO_METHOD, PROTOCOL, CallError, Function, Params
 from refengine.testing.owned import Mark
@@ -215,6 +216,7 @@ class ChildProcess:
         self._half_sent = False
         self._line = bytearray()
         self._lines: deque[bytearray] = deque()
+        WATCHER.start()
         started = None
         if frameworks is not None:
             started = WARM.start(command, cwd, env or os.environ, frameworks)

@@ -33,8 +33,6 @@ import sys
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, Final, TypeAlias
 
-from refengine.testing.owned import own_mark
-
 Params: TypeAlias = "Mapping[str, Any]"
 Message: TypeAlias = "Mapping[str, Any]"
 Function: TypeAlias = Callable[[Params], object]
@@ -210,25 +208,31 @@ def show_where(log: int) -> None:
 
 @contextlib.contextmanager
 def ended_with_parent() -> Generator[None, None, None]:
-    """End with all that user code started, also if the parent was killed.
+    """End with all of this session; elsewhere than on Linux also with the parent.
 
-    Then nobody ends this process, and user code that hangs sees no closed pipe. After
-    the block, threads that do not end by themselves are ended.
+    After the block, threads that do not end by themselves are ended.
     """
     if os.getsid(0) != os.getpid():
         yield  # started by hand, in the session of a shell
         return
     atexit.register(os.killpg, 0, signal.SIGKILL)
+    if sys.platform != "linux":
+        _look_for_parent()
+    yield
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, ENDING)
+
+
+def _look_for_parent() -> None:
+    """End with the parent, where nobody outlives it who would end this process.
+
+    Where ``compat.watcher`` does, a subject has its signals for itself.
+    """
     parent = os.getppid()
 
     def look(_signal: int, _frame: object) -> None:
         if os.getppid() != parent:
-            if (mark := own_mark()) is not None:
-                mark.end_bearers()
             os.killpg(0, signal.SIGKILL)
 
     signal.signal(signal.SIGALRM, look)
     signal.setitimer(signal.ITIMER_REAL, ORPHANED, ORPHANED)
-    yield
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, ENDING)
