@@ -16,6 +16,7 @@ uses up its time only while it is the first that is open and the parent looks.
     ChildError
     ├── ChildDiedError      it ended: by itself, or by a signal
     ├── ChildHungError      a call was not answered in time
+    ├── ChildMuteError      it runs, and its replies have ended
     ├── BadFrameError       it wrote a line that is not a message
     ├── LongFrameError      it wrote a line that is too long
     └── ChildClosedError    it was ended from here
@@ -152,6 +153,13 @@ class ChildHungError(ChildError):
         self.where = where
         why = f"gave no answer within {call.limit:g} s{where}"
         super().__init__(why, call, last_line)
+
+
+class ChildMuteError(ChildError):
+    """A child closed the pipe of its replies, and went on."""
+
+    def __init__(self, call: ChildCall | None, last_line: str) -> None:
+        super().__init__("closed the pipe of its replies", call, last_line)
 
 
 class BadFrameError(ChildError):
@@ -463,7 +471,11 @@ class ChildProcess:
                     return
 
     def _ended(self) -> None:
-        call, status = self._current, self._kill()
+        call, has_ended = self._current, _ends(self.process.pid)
+        status = self._kill()
+        if not has_ended:
+            self.give_up(ChildMuteError(call, self._log.last_line()))
+            return
         where = self._locate(self._log.rest()) if self._locate and status < 0 else ""
         self.give_up(ChildDiedError(status, where, call, self._log.last_line()))
 
@@ -499,6 +511,19 @@ def move(children: Collection[ChildProcess], patience: float = IDLE) -> None:
         whose[fd].move(fd)
     for child in children:
         child.looked()
+
+
+def _ends(pid: int) -> bool:
+    """Tell whether a process ends that has closed its pipes, as it does at its end."""
+    if sys.platform != "linux":
+        return True  # nobody can ask for that, so it is believed
+    with suppress(OSError):
+        process = os.pidfd_open(pid)
+        try:
+            return bool(poll([(process, select.POLLIN)], GRACE))
+        finally:
+            os.close(process)
+    return True
 
 
 def signal_name(number: int) -> str:

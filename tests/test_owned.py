@@ -147,9 +147,17 @@ def test_all_that_the_harness_starts_takes_its_turn() -> None:
     ] == []
 
 
+OUTLIVES = {
+    "hanging without alarms": "signal.signal(signal.SIGALRM, signal.SIG_IGN);"
+    " signal.alarm(0); signal.pause()",
+    "ending as its pipe does": "import time; time.sleep(0.5)",
+}
+
+
 @pytest.mark.usefixtures("sweeps_alone")
-def test_what_a_killed_check_leaves_ends_itself_or_is_swept(tmp_path) -> None:
-    file, pids = _subject(tmp_path, "signal.pause()")
+@pytest.mark.parametrize("ends", OUTLIVES.values(), ids=OUTLIVES)
+def test_what_a_killed_check_leaves_is_ended_or_swept(tmp_path, ends) -> None:
+    file, pids = _subject(tmp_path, ends)
     here, new = tmp_path / "tmp", tmp_path / "new.py"
     here.mkdir()
     new.write_text(file.read_text() + "\n")

@@ -50,6 +50,10 @@ ORPHANED: Final = 1.0
 ENDING: Final = 2.0
 """Seconds in which it ends when there are no more calls."""
 
+_encode: Final = json.JSONEncoder().encode
+_decode: Final = json.JSONDecoder().decode
+"""Kept apart: user code may put something else in the place of ``json``'s functions."""
+
 
 class CallError(Exception):
     """A call that failed: JSON-RPC's code and message, and data with its kind."""
@@ -71,6 +75,12 @@ class CallError(Exception):
     def read(cls, error: Mapping[str, Any]) -> CallError:
         """Return the error of a reply."""
         return cls(error["message"], error.get("data"), error["code"])
+
+
+CUT: Final = CallError(
+    "it reads from the harness's own pipe", {"kind": "frame", "by": "reading"}
+)
+"""What is said where a part of a message is missing."""
 
 
 class Connection:
@@ -114,6 +124,10 @@ class Connection:
                 return message["result"]
         raise EOFError(method)
 
+    def notify(self, method: str, params: Params) -> None:
+        """Call a function of the parent, and wait for no reply."""
+        _write(self._replies, _line({"method": method, "params": params}))
+
     def reply(self, number: object, reply: Mapping[str, object]) -> None:
         """End what was printed for a call, then answer it."""
         line = _line({"id": number, **reply})
@@ -127,7 +141,14 @@ class Connection:
 
     def _read(self) -> Message | None:
         line = self._requests.readline()
-        return json.loads(line) if line else None
+        if not line:
+            return None
+        try:
+            return _decode(line.decode())
+        except ValueError:  # somebody else has read a part of it
+            what = {"id": self.current, "error": CUT.json}
+            _write(self._replies, _line(what))
+            raise
 
     def _answer(self, message: Message) -> None:
         outer, self.current = self.current, message.get("id")
@@ -157,7 +178,7 @@ class Connection:
 
 
 def _line(message: Message) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
+    return _encode({"jsonrpc": "2.0", **message}).encode() + b"\n"
 
 
 def _write(descriptor: int, data: bytes) -> None:
