@@ -56,7 +56,7 @@ from compat.process import (
     signal_name,
 )
 from compat.warm import WARM
-from refengine.testing.child import CUT, CallError, Params
+from refengine.testing.child import CUT, LOST, CallError, Params
 from refengine.testing.scenario import Scenario
 from refengine.testing.subject_worlds.source import modules_of, python_source
 from refengine.testing.trace import Trace
@@ -351,12 +351,12 @@ class SubjectProcess:
             case ChildHungError(where=where) if call is not None:
                 text = f"{UNDONE[call.method]} within {call.limit:g} s{where}"
                 return self._fault("timeout", text, world)
+            case ChildMuteError():
+                return self._lost(call)
+            case ChildDiedError(status=status) if status == LOST:
+                return self._lost(call)
             case ChildDiedError(status=status, where=where):
                 return self._died(status, where, call)
-            case ChildMuteError():
-                deed = self._deed(call)
-                what = deed.what if deed else "it closes descriptors of the harness"
-                return self._fault("damage", what, world)
             case BadFrameError(frame=frame) if b'"kind": "fork"' in frame:
                 return self._fault("fork", "it forks its process", world)
             case BadFrameError(frame=frame) if b'"by": "reading"' in frame:
@@ -368,6 +368,12 @@ class SubjectProcess:
             case _:
                 why = "there is no answer" if error is None else error.why
                 return self._fault("harness", why, world)
+
+    def _lost(self, call: ChildCall | None) -> SideFault:
+        """Return by what a side lost the pipes of its calls."""
+        deed = self._deed(call)
+        what = deed.what if deed else "it closes what it did not open"
+        return self._fault("damage", what, None if call is None else call.label)
 
     def _died(self, status: int, where: str, call: ChildCall | None) -> SideFault:
         """Return what a side died of, and by what it was ended, as far as it told."""

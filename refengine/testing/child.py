@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import faulthandler
 import json
 import os
@@ -47,6 +48,9 @@ NO_METHOD: Final = -32601
 
 ORPHANED: Final = 1.0
 """Seconds after which a child that hangs has seen that its parent is gone."""
+LOST: Final = 115
+"""How a child ends that has lost the pipes of its calls. Whether the parent closed
+them, it knows itself."""
 ENDING: Final = 2.0
 """Seconds in which it ends when there are no more calls."""
 
@@ -100,13 +104,18 @@ class Connection:
         os.close(empty)
         os.dup2(2, 1)
 
-    def serve(self) -> None:
-        """Answer calls until there are no more."""
-        while (message := self._read()) is not None:
-            if message["method"] == "shutdown":
-                self.reply(message["id"], {"result": None})
-                return
-            self._answer(message)
+    def serve(self) -> bool:
+        """Answer calls until there are no more; tell whether that was said."""
+        try:
+            while (message := self._read()) is not None:
+                if message["method"] == "shutdown":
+                    self.reply(message["id"], {"result": None})
+                    return True
+                self._answer(message)
+        except OSError as error:
+            if error.errno != errno.EBADF:
+                raise
+        return False
 
     def call(self, method: str, params: Params) -> Any:  # noqa: ANN401  # any JSON
         """Call a function of the parent, and answer its calls meanwhile.
@@ -146,9 +155,8 @@ class Connection:
         try:
             return _decode(line.decode())
         except ValueError:  # somebody else has read a part of it
-            what = {"id": self.current, "error": CUT.json}
-            _write(self._replies, _line(what))
-            raise
+            _write(self._replies, _line({"id": self.current, "error": CUT.json}))
+            return None
 
     def _answer(self, message: Message) -> None:
         outer, self.current = self.current, message.get("id")
@@ -227,19 +235,37 @@ def show_where(log: int) -> None:
     faulthandler.register(signal.SIGUSR2, log)
 
 
+class Ending:
+    """The last that a child does: it ends all of its session.
+
+    One that has ``lost`` its pipes says so; its parent, if it lives, ends the others.
+    """
+
+    def __init__(self) -> None:
+        self.lost = False
+        self._parent = os.getppid()
+
+    def __call__(self) -> None:
+        """End the session, or say that the pipes were lost."""
+        if self.lost and os.getppid() == self._parent:
+            os._exit(LOST)
+        os.killpg(0, signal.SIGKILL)
+
+
 @contextlib.contextmanager
-def ended_with_parent() -> Generator[None, None, None]:
+def ended_with_parent() -> Generator[Ending, None, None]:
     """End with all of this session; elsewhere than on Linux also with the parent.
 
     After the block, threads that do not end by themselves are ended.
     """
+    ending = Ending()
     if os.getsid(0) != os.getpid():
-        yield  # started by hand, in the session of a shell
+        yield ending  # started by hand, in the session of a shell
         return
-    atexit.register(os.killpg, 0, signal.SIGKILL)
+    atexit.register(ending)
     if sys.platform != "linux":
         _look_for_parent()
-    yield
+    yield ending
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, ENDING)
 

@@ -462,7 +462,7 @@ def _world(request: Params) -> Scenario:
     try:
         return parse_scenario(request["world"])
     except ScenarioError:  # the parent wrote one, so somebody else has read of it
-        raise CUT from None
+        raise Fault("frame", CUT.message) from None
 
 
 def _change(request: Params) -> tuple[str, int] | None:
@@ -521,9 +521,9 @@ def main() -> None:
         connection.notify("does", {**deed, "call": connection.current})
 
     server.tell = tell
-    with ended_with_parent():
+    with ended_with_parent() as ending:
         Forks(forked).install()
-        connection.serve()
+        ending.lost = not connection.serve()
 
 
 if __name__ == "__main__":
