@@ -353,18 +353,10 @@ class SubjectProcess:
                 return self._fault("timeout", text, world)
             case ChildMuteError():
                 return self._lost(call)
-            case ChildDiedError(status=status) if status == LOST:
-                return self._lost(call)
             case ChildDiedError(status=status, where=where):
                 return self._died(status, where, call)
-            case BadFrameError(frame=frame) if b'"kind": "fork"' in frame:
-                return self._fault("fork", "it forks its process", world)
-            case BadFrameError(frame=frame) if b'"by": "reading"' in frame:
-                return self._fault("frame", CUT.message, world)
             case BadFrameError(frame=frame):
-                shown = frame[:60].decode(errors="replace")
-                text = f"wrote {shown!r} into the harness's own pipe"
-                return self._fault("frame", text, world)
+                return self._framed(frame, world)
             case _:
                 why = "there is no answer" if error is None else error.why
                 return self._fault("harness", why, world)
@@ -378,6 +370,8 @@ class SubjectProcess:
     def _died(self, status: int, where: str, call: ChildCall | None) -> SideFault:
         """Return what a side died of, and by what it was ended, as far as it told."""
         world = None if call is None else call.label
+        if status == LOST:
+            return self._lost(call)
         deed = self._deed(call)
         if status >= 0:
             text = f"ended with exit status {status}"
@@ -389,6 +383,16 @@ class SubjectProcess:
             text = f"{text}: a timer that it set ended, and nothing handles the signal"
             return self._fault("ended", text, world)
         return self._fault("killed", text, world)
+
+    def _framed(self, frame: bytes, world: int | None) -> SideFault:
+        """Return what came through the pipe of replies that is none."""
+        if b'"kind": "fork"' in frame:
+            return self._fault("fork", "it forks its process", world)
+        if b'"by": "reading"' in frame:
+            return self._fault("frame", CUT.message, world)
+        shown = frame[:60].decode(errors="replace")
+        text = f"wrote {shown!r} into the harness's own pipe"
+        return self._fault("frame", text, world)
 
     def _deed(self, call: ChildCall | None) -> Deed | None:
         """Return the last that it told of which it may have ended in this call."""

@@ -180,19 +180,20 @@ class SubjectServer:
                 mended = "" if self._whole is None else self._whole.mend()
                 text = error_line(error, own)
                 mine = own is not None and came_through(error, own)
-                if damage := mended or self._damage(error, mine=mine):
+                if damage := mended or self._damage(error):
                     raise _fault("damage", f"{damage}; then {text}") from error
                 raise _fault("raised" if mine else "harness", text) from error
             return reply
 
         return guarded
 
-    def _damage(self, error: BaseException, *, mine: bool) -> str:
+    def _damage(self, error: BaseException) -> str:
         self._see_that_this_is_no_copy()
-        if self._whole is None or (found := self._whole.damage(error)):
-            return "" if self._whole is None else found
-        hooks = 0 if self._isolation is None else self._isolation.deeds.hooks
-        return "it adds an audit hook to its process" if hooks and not mine else ""
+        if self._whole is None or self._isolation is None:
+            return ""
+        hooked = self._isolation.deeds.hooks > 0
+        hook = "it adds an audit hook to its process" if hooked else ""
+        return self._whole.damage(error) or hook
 
     def _see_that_this_is_no_copy(self) -> None:
         """Raise CallError in a copy that was made by the system's own fork."""
@@ -352,10 +353,8 @@ class SubjectServer:
             raise
         except BaseException as error:
             text = error_line(error, own)
-            if isinstance(error, EffectError):
-                raise Fault("effect", text) from error
-            if own is not None and _ends_all(error) and came_through(error, own):
-                raise Fault("exit", f"raised {text}, which is no Exception") from error
+            if fault := _own_fault(error, text, own):
+                raise fault from error
             if any(error is each for each in raised) and isinstance(error, Exception):
                 return _Unbuilt(text, class_of(error))
             if any(error is each for each in raised):
@@ -429,12 +428,14 @@ class SubjectServer:
         return {"frameworks": {n: version(n) for n in there}} if there else {}
 
 
-def _ends_all(error: BaseException) -> bool:
-    """Tell whether it is of a kind that nothing catches which catches failures."""
-    return not isinstance(
-        error,
-        (Exception, BaseExceptionGroup, Interrupt, asyncio.CancelledError),
-    )
+def _own_fault(error: BaseException, text: str, own: Own | None) -> Fault | None:
+    """Return what is wrong with an error that says so by its class."""
+    if isinstance(error, EffectError):
+        return Fault("effect", text)
+    fails = (Exception, BaseExceptionGroup, Interrupt, asyncio.CancelledError)
+    if isinstance(error, fails) or own is None or not came_through(error, own):
+        return None
+    return Fault("exit", f"raised {text}, which is no Exception")
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class Wholeness:
     limits: Mapping[str, int]
     recursion: int
     opened: int
-    finders: tuple[object, ...]
+    finders: tuple[Any, ...]
     names: tuple[Mapping[str, Any], ...]
 
     @classmethod
@@ -100,25 +100,27 @@ class Wholeness:
 
     def damage(self, error: BaseException) -> str:
         """Return what was done to the process, "" where nothing shows."""
+        return next(self._damages(error), "")
+
+    def _damages(self, error: BaseException) -> Iterator[str]:
         if not os.path.isdir(self.folder):  # noqa: PTH112  # as a text
-            return "it removes the folder that it runs in"
-        if lost := sorted(self.modules - sys.modules.keys()):
-            return f"it takes {lost[0]!r} out of sys.modules"
+            yield "it removes the folder that it runs in"
+        for name in sorted(self.modules - sys.modules.keys()):
+            yield f"it takes {name!r} out of sys.modules"
         for name, limit in _limits().items():
             if limit != self.limits[name]:
-                return f"it sets the limit RLIMIT_{name} of its process to {limit}"
+                yield f"it sets the limit RLIMIT_{name} of its process to {limit}"
         if _has_too_many(error) and (more := _opened() - self.opened) > LEFT_OPEN:
-            return f"it leaves {more} descriptors open"
+            yield f"it leaves {more} descriptors open"
         if str(error) == STOPPED:
-            return "it stops the event loop that it runs in"
+            yield "it stops the event loop that it runs in"
         if any(each.get_task_factory() for each in _loops(error)):
-            return "it sets a task factory for the event loop that it runs in"
-        return ""
+            yield "it sets a task factory for the event loop that it runs in"
 
 
 def _is_ours(function: object) -> bool:
     """Tell whether it is of the harness, as what has ``time.sleep`` move a clock."""
-    module = _getattr(function, "__module__", None)
+    module: Any = _getattr(function, "__module__", None)
     return module.__class__ is _str and module.startswith("refengine.")
 
 

@@ -193,7 +193,7 @@ VOLATILE: Final = re.compile(
     r"|(?P<address>\b0x[\da-f]{6,}\b)"
 )
 TOOK: Final = re.compile(
-    r"((?:duration|elapsed|latency|took)\w*[\"']?\s*[:=]?\s*)"
+    r"((?:duration|elapsed|latency|took)\w{0,40}[\"']?\s*[:=]?\s*)"
     r"\d+(?:\.\d+)?(?:e-\d+)?"
     r"|()(?<![\w.])\d+\.\d{2,}(?= ?(?:s|secs?|seconds)\b)"
     r"|()(?<![\w.])\d+\.\d+(?= ?(?:ms|us|µs|milliseconds|microseconds)\b)",
