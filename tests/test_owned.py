@@ -177,6 +177,23 @@ def test_what_a_killed_check_leaves_is_ended_or_swept(tmp_path, ends) -> None:
     assert not list(here.iterdir())
 
 
+def test_a_program_of_a_killed_check_is_ended(tmp_path) -> None:
+    code = f"""
+import os, signal, sys
+from pathlib import Path
+from compat.migration.programs.process import ProgramProcess
+sleeper = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+words = [sys.executable, "-S", "-c", sleeper]
+program = ProgramProcess(words, Path({str(tmp_path)!r}), os.environ)
+Path("pids").write_text(program.line("a turn", 60) or "")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    env = {**os.environ, "PYTHONPATH": str(Path.cwd())}
+    run([sys.executable, "-c", code], cwd=tmp_path, env=env)
+
+    assert _all_ended(tmp_path / "pids", within=60)
+
+
 def _once(there, check) -> None:
     """Wait until something is there, while a process runs."""
     while not there():

@@ -32,7 +32,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Generator, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 Params: TypeAlias = "Mapping[str, Any]"
 Message: TypeAlias = "Mapping[str, Any]"
@@ -153,7 +153,7 @@ class Connection:
         if not line:
             return None
         try:
-            return _decode(line.decode())
+            return cast("Message", _decode(line.decode()))
         except ValueError:  # somebody else has read a part of it
             _write(self._replies, _line({"id": self.current, "error": CUT.json}))
             return None
