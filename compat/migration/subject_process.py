@@ -408,7 +408,7 @@ class SubjectProcess:
         match error:
             case ChildHungError(where=where, call=ChildCall(limit=limit)):
                 what = f"did not end within {limit:g} s{where}"
-            case ChildDiedError(status=status) if status >= 0:
+            case ChildDiedError(status=status) if 0 <= status != LOST:
                 what = f"ends the process (status {status})"
             case _:
                 what = "ends the process, or takes the pipes by which it is played"
