@@ -16,6 +16,7 @@ uses up its time only while it is the first that is open and the parent looks.
     ChildError
     ├── ChildDiedError      it ended: by itself, or by a signal
     ├── ChildHungError      a call was not answered in time
+    ├── ChildMuteError      it runs, and its replies have ended
     ├── BadFrameError       it wrote a line that is not a message
     ├── LongFrameError      it wrote a line that is too long
     └── ChildClosedError    it was ended from here
@@ -42,6 +43,7 @@ from typing import IO, Any, Final, TypeAlias, cast
 import refengine
 from compat.pipes import KEPT, Event, FileLog, PipeLog, Printed, descriptor, poll, read
 from compat.warm import CALL, WARM, Process
+from compat.watcher import WATCHER
 from refengine.errors import RefengineError
 from refengine.testing.child import NO_METHOD, PROTOCOL, CallError, Function, Params
 from refengine.testing.owned import Mark
@@ -153,6 +155,13 @@ class ChildHungError(ChildError):
         super().__init__(why, call, last_line)
 
 
+class ChildMuteError(ChildError):
+    """A child closed the pipe of its replies, and went on."""
+
+    def __init__(self, call: ChildCall | None, last_line: str) -> None:
+        super().__init__("closed the pipe of its replies", call, last_line)
+
+
 class BadFrameError(ChildError):
     """A child wrote a line that is not a message, or no reply to a call."""
 
@@ -215,6 +224,7 @@ class ChildProcess:
         self._half_sent = False
         self._line = bytearray()
         self._lines: deque[bytearray] = deque()
+        WATCHER.start()
         started = None
         if frameworks is not None:
             started = WARM.start(command, cwd, env or os.environ, frameworks)
@@ -461,7 +471,11 @@ class ChildProcess:
                     return
 
     def _ended(self) -> None:
-        call, status = self._current, self._kill()
+        call, has_ended = self._current, _ends(self.process.pid)
+        status = self._kill()
+        if not has_ended:
+            self.give_up(ChildMuteError(call, self._log.last_line()))
+            return
         where = self._locate(self._log.rest()) if self._locate and status < 0 else ""
         self.give_up(ChildDiedError(status, where, call, self._log.last_line()))
 
@@ -497,6 +511,19 @@ def move(children: Collection[ChildProcess], patience: float = IDLE) -> None:
         whose[fd].move(fd)
     for child in children:
         child.looked()
+
+
+def _ends(pid: int) -> bool:
+    """Tell whether a process ends that has closed its pipes, as it does at its end."""
+    if sys.platform != "linux":
+        return True  # nobody can ask for that, so it is believed
+    with suppress(OSError):
+        process = os.pidfd_open(pid)
+        try:
+            return bool(poll([(process, select.POLLIN)], GRACE))
+        finally:
+            os.close(process)
+    return True
 
 
 def signal_name(number: int) -> str:

@@ -28,6 +28,8 @@ SLEEPER = """
 import ctypes, os, resource, signal, subprocess, sys
 from refengine import AgentMiddleware
 
+ABOVE = os.getppid()
+
 def sleeper():
     command = [sys.executable, "-S", "-c", "import time; time.sleep(600)"]
     return subprocess.Popen(command, start_new_session=True, cwd="/", env={}).pid
@@ -147,9 +149,17 @@ def test_all_that_the_harness_starts_takes_its_turn() -> None:
     ] == []
 
 
+OUTLIVES = {
+    "hanging without alarms": "signal.signal(signal.SIGALRM, signal.SIG_IGN);"
+    " signal.alarm(0); signal.pause()",
+    "ending before it looks": "while os.getppid() == ABOVE: pass\n        os._exit(0)",
+}
+
+
 @pytest.mark.usefixtures("sweeps_alone")
-def test_what_a_killed_check_leaves_ends_itself_or_is_swept(tmp_path) -> None:
-    file, pids = _subject(tmp_path, "signal.pause()")
+@pytest.mark.parametrize("ends", OUTLIVES.values(), ids=OUTLIVES)
+def test_what_a_killed_check_leaves_is_ended_or_swept(tmp_path, ends) -> None:
+    file, pids = _subject(tmp_path, ends)
     here, new = tmp_path / "tmp", tmp_path / "new.py"
     here.mkdir()
     new.write_text(file.read_text() + "\n")
@@ -167,6 +177,23 @@ def test_what_a_killed_check_leaves_ends_itself_or_is_swept(tmp_path) -> None:
     assert [each.name[:10] for each in here.iterdir()] == ["refengine-"] * 2
     _swept_in(here)
     assert not list(here.iterdir())
+
+
+def test_a_program_of_a_killed_check_is_ended(tmp_path) -> None:
+    code = f"""
+import os, signal, sys
+from pathlib import Path
+from compat.migration.programs.process import ProgramProcess
+sleeper = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+words = [sys.executable, "-S", "-c", sleeper]
+program = ProgramProcess(words, Path({str(tmp_path)!r}), os.environ)
+Path("pids").write_text(program.line("a turn", 60) or "")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    env = {**os.environ, "PYTHONPATH": str(Path.cwd())}
+    run([sys.executable, "-c", code], cwd=tmp_path, env=env)
+
+    assert _all_ended(tmp_path / "pids", within=60)
 
 
 def _once(there, check) -> None:

@@ -149,6 +149,31 @@ def run(world):
     assert seen[-1] == (2, "print", "stderr", "not endednot ended")
 
 
+def test_what_nobody_would_read_is_put_down_by_its_digest(doors) -> None:
+    body = """
+def run(world):
+    print("é" * 50_000 + world.instruction)
+    print("x\\n" * 30_000 + world.instruction)
+"""
+    worlds = [
+        read_scenario({**ONCE.model_dump(), "agent": {"instruction": each}})
+        for each in "aab"
+    ]
+    (seen,), (same,), (other,) = (doors(body, world=each) for each in worlds)
+    long, *lines = (each[3] for each in seen)
+
+    assert seen == same
+    assert long.startswith("ééé")
+    assert len(long) < 300
+    assert "50001 characters" in long
+    assert long != other[0][3]
+    assert lines[0] == "x"
+    assert len(lines) < 20_000
+    assert "lines more, sha256" in lines[-1]
+    assert lines[:-1] == [each[3] for each in other[1:-1]]
+    assert lines[-1] != other[-1][3]
+
+
 def test_what_is_said_at_import_is_no_session_s(doors) -> None:
     body = "print('x'); log.warning('x'); warnings.warn('x')\ndef run(world): pass"
 
@@ -195,6 +220,21 @@ def run(world):
         ]
         * 2
     )
+
+
+def test_what_stays_in_a_folder_with_a_drawn_name_is_put_down(doors) -> None:
+    body = """
+def run(world):
+    for _ in range(2):
+        made = Path(tempfile.mkdtemp(dir="."))
+        (made / "report.txt").write_text("r")
+    Path(tempfile.mkdtemp(), "scratch").write_text("s")
+"""
+    (seen,) = doors(body, world=ONCE)
+
+    assert seen == [
+        (0, "file", f"<temporary {number}>/report.txt", "r") for number in (1, 2)
+    ]
 
 
 def test_lines_of_concurrent_calls_have_no_order(doors) -> None:

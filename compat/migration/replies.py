@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,7 +28,7 @@ ADVICE: Final[Mapping[str, str]] = {
     "timeout": "make it end, or allow it more time",
     "intent": "correct the predicate",
     "damage": "a subject must leave its process as it is",
-    "frame": "a subject must write only to what it opened itself",
+    "frame": "a subject must use only what it opened itself",
     "harness": "please report it",
 }
 """What to do about each kind of fault; the others say it themselves."""
@@ -55,6 +56,21 @@ class SideFault(Exception):
         helped = kind not in ADVICE or text.endswith("?")
         advice = "" if helped else f"; {ADVICE[kind]}"
         super().__init__(f"{label} ({reference}){where}: {text}{advice}")
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """What a side told before it did it, of which its process may end."""
+
+    what: str
+    lasts: bool
+    """Whether it may end of that later, as of a limit."""
+    call: int | None
+    """The number of the call in which it did so."""
+
+
+ALARMS: Final = frozenset((signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF))
+"""Signals that a process asks for itself."""
 
 
 def line_in(text: bytes, folder: Path) -> str:

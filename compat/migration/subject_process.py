@@ -30,6 +30,8 @@ from compat.migration.kept_runs import KeptRuns, LeftData
 from compat.migration.options import GIVEN, NO_REACH, TIMEOUT, Reach
 from compat.migration.refs import SubjectLocation, SubjectRef, located
 from compat.migration.replies import (
+    ALARMS,
+    Deed,
     LastLine,
     Reply,
     SideFault,
@@ -47,13 +49,14 @@ from compat.process import (
     ChildDiedError,
     ChildError,
     ChildHungError,
+    ChildMuteError,
     ChildProcess,
     move,
     python,
     signal_name,
 )
 from compat.warm import WARM
-from refengine.testing.child import CallError
+from refengine.testing.child import CUT, LOST, CallError, Params
 from refengine.testing.scenario import Scenario
 from refengine.testing.subject_worlds.source import modules_of, python_source
 from refengine.testing.trace import Trace
@@ -146,7 +149,9 @@ class SubjectProcess:
                 env=environment(hash_seed, reach.env, ref.environment),
                 locate=partial(line_in, folder=location.folder),
                 frameworks=_frameworks(location, ref.environment),
+                functions={"does": partial(_take, deeds := list[Deed]())},
             )
+            self._deeds = deeds
             stack.callback(_end, self.child, ref)
             # Not only by close: an interrupted parent ends it on its way out.
             self._ending = weakref.finalize(
@@ -346,21 +351,54 @@ class SubjectProcess:
             case ChildHungError(where=where) if call is not None:
                 text = f"{UNDONE[call.method]} within {call.limit:g} s{where}"
                 return self._fault("timeout", text, world)
-            case ChildDiedError(status=status, where=where) if status < 0:
-                name = signal_name(-status)
-                return self._fault("killed", f"died of {name}{where}", world)
-            case ChildDiedError(status=status):
-                text = f"ended with exit status {status}"
-                return self._fault("ended", text, world)
-            case BadFrameError(frame=frame) if b'"kind": "fork"' in frame:
-                return self._fault("fork", "it forks its process", world)
+            case ChildMuteError():
+                return self._lost(call)
+            case ChildDiedError(status=status, where=where):
+                return self._died(status, where, call)
             case BadFrameError(frame=frame):
-                shown = frame[:60].decode(errors="replace")
-                text = f"wrote {shown!r} into the harness's own pipe"
-                return self._fault("frame", text, world)
+                return self._framed(frame, world)
             case _:
                 why = "there is no answer" if error is None else error.why
                 return self._fault("harness", why, world)
+
+    def _lost(self, call: ChildCall | None) -> SideFault:
+        """Return by what a side lost the pipes of its calls."""
+        deed = self._deed(call)
+        what = deed.what if deed else "it closes what it did not open"
+        return self._fault("damage", what, None if call is None else call.label)
+
+    def _died(self, status: int, where: str, call: ChildCall | None) -> SideFault:
+        """Return what a side died of, and by what it was ended, as far as it told."""
+        world = None if call is None else call.label
+        if status == LOST:
+            return self._lost(call)
+        deed = self._deed(call)
+        if status >= 0:
+            text = f"ended with exit status {status}"
+            return self._fault("ended", text, world)
+        text = f"died of {signal_name(-status)}{where}"
+        if deed is not None:
+            return self._fault("ended", f"{text}: {deed.what}", world)
+        if -status in ALARMS:
+            text = f"{text}: a timer that it set ended, and nothing handles the signal"
+            return self._fault("ended", text, world)
+        return self._fault("killed", text, world)
+
+    def _framed(self, frame: bytes, world: int | None) -> SideFault:
+        """Return what came through the pipe of replies that is none."""
+        if b'"kind": "fork"' in frame:
+            return self._fault("fork", "it forks its process", world)
+        if b'"by": "reading"' in frame:
+            return self._fault("frame", CUT.message, world)
+        shown = frame[:60].decode(errors="replace")
+        text = f"wrote {shown!r} into the harness's own pipe"
+        return self._fault("frame", text, world)
+
+    def _deed(self, call: ChildCall | None) -> Deed | None:
+        """Return the last that it told of which it may have ended in this call."""
+        number = None if call is None else call.id
+        told = (each for each in self._deeds if each.lasts or each.call == number)
+        return next(told, None)
 
     def _fault_of_setup(self, error: ChildError | None) -> SideFault | None:
         """Return what a setup did to the process, if that ended while it ran."""
@@ -370,7 +408,7 @@ class SubjectProcess:
         match error:
             case ChildHungError(where=where, call=ChildCall(limit=limit)):
                 what = f"did not end within {limit:g} s{where}"
-            case ChildDiedError(status=status) if status >= 0:
+            case ChildDiedError(status=status) if 0 <= status != LOST:
                 what = f"ends the process (status {status})"
             case _:
                 what = "ends the process, or takes the pipes by which it is played"
@@ -577,6 +615,11 @@ def prepare(ref: SubjectRef, seeds: Iterable[int], reach: Reach = NO_REACH) -> N
         for seed in seeds:
             env = environment(seed, reach.env, ref.environment)
             WARM.expect(_command(ref), env, frameworks)
+
+
+def _take(deeds: list[Deed], told: Params) -> None:
+    """Remember what a side told, the last first; but for limits, only the last."""
+    deeds[:] = [Deed(**told), *(each for each in deeds if each.lasts)]
 
 
 class LeftBehindWarning(UserWarning):

@@ -25,15 +25,14 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import faulthandler
 import json
 import os
 import signal
 import sys
 from collections.abc import Callable, Generator, Mapping
-from typing import Any, Final, TypeAlias
-
-from refengine.testing.owned import own_mark
+from typing import Any, Final, TypeAlias, cast
 
 Params: TypeAlias = "Mapping[str, Any]"
 Message: TypeAlias = "Mapping[str, Any]"
@@ -49,8 +48,15 @@ NO_METHOD: Final = -32601
 
 ORPHANED: Final = 1.0
 """Seconds after which a child that hangs has seen that its parent is gone."""
+LOST: Final = 115
+"""How a child ends that has lost the pipes of its calls. Whether the parent closed
+them, it knows itself."""
 ENDING: Final = 2.0
 """Seconds in which it ends when there are no more calls."""
+
+_encode: Final = json.JSONEncoder().encode
+_decode: Final = json.JSONDecoder().decode
+"""Kept apart: user code may put something else in the place of ``json``'s functions."""
 
 
 class CallError(Exception):
@@ -75,6 +81,12 @@ class CallError(Exception):
         return cls(error["message"], error.get("data"), error["code"])
 
 
+CUT: Final = CallError(
+    "it reads from the harness's own pipe", {"kind": "frame", "by": "reading"}
+)
+"""What is said where a part of a message is missing."""
+
+
 class Connection:
     """The private ends of the pipes; making them redirects what user code has."""
 
@@ -92,13 +104,18 @@ class Connection:
         os.close(empty)
         os.dup2(2, 1)
 
-    def serve(self) -> None:
-        """Answer calls until there are no more."""
-        while (message := self._read()) is not None:
-            if message["method"] == "shutdown":
-                self.reply(message["id"], {"result": None})
-                return
-            self._answer(message)
+    def serve(self) -> bool:
+        """Answer calls until there are no more; tell whether that was said."""
+        try:
+            while (message := self._read()) is not None:
+                if message["method"] == "shutdown":
+                    self.reply(message["id"], {"result": None})
+                    return True
+                self._answer(message)
+        except OSError as error:
+            if error.errno != errno.EBADF:
+                raise
+        return False
 
     def call(self, method: str, params: Params) -> Any:  # noqa: ANN401  # any JSON
         """Call a function of the parent, and answer its calls meanwhile.
@@ -116,6 +133,10 @@ class Connection:
                 return message["result"]
         raise EOFError(method)
 
+    def notify(self, method: str, params: Params) -> None:
+        """Call a function of the parent, and wait for no reply."""
+        _write(self._replies, _line({"method": method, "params": params}))
+
     def reply(self, number: object, reply: Mapping[str, object]) -> None:
         """End what was printed for a call, then answer it."""
         line = _line({"id": number, **reply})
@@ -129,7 +150,13 @@ class Connection:
 
     def _read(self) -> Message | None:
         line = self._requests.readline()
-        return json.loads(line) if line else None
+        if not line:
+            return None
+        try:
+            return cast("Message", _decode(line.decode()))
+        except ValueError:  # somebody else has read a part of it
+            _write(self._replies, _line({"id": self.current, "error": CUT.json}))
+            return None
 
     def _answer(self, message: Message) -> None:
         outer, self.current = self.current, message.get("id")
@@ -159,7 +186,7 @@ class Connection:
 
 
 def _line(message: Message) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
+    return _encode({"jsonrpc": "2.0", **message}).encode() + b"\n"
 
 
 def _write(descriptor: int, data: bytes) -> None:
@@ -208,27 +235,51 @@ def show_where(log: int) -> None:
     faulthandler.register(signal.SIGUSR2, log)
 
 
-@contextlib.contextmanager
-def ended_with_parent() -> Generator[None, None, None]:
-    """End with all that user code started, also if the parent was killed.
+class Ending:
+    """The last that a child does: it ends all of its session.
 
-    Then nobody ends this process, and user code that hangs sees no closed pipe. After
-    the block, threads that do not end by themselves are ended.
+    One that has ``lost`` its pipes says so; its parent, if it lives, ends the others.
     """
+
+    def __init__(self) -> None:
+        self.lost = False
+        self._parent = os.getppid()
+
+    def __call__(self) -> None:
+        """End the session, or say that the pipes were lost."""
+        if self.lost and os.getppid() == self._parent:
+            os._exit(LOST)
+        os.killpg(0, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def ended_with_parent() -> Generator[Ending, None, None]:
+    """End with all of this session; elsewhere than on Linux also with the parent.
+
+    After the block, threads that do not end by themselves are ended.
+    """
+    ending = Ending()
     if os.getsid(0) != os.getpid():
-        yield  # started by hand, in the session of a shell
+        yield ending  # started by hand, in the session of a shell
         return
-    atexit.register(os.killpg, 0, signal.SIGKILL)
+    atexit.register(ending)
+    if sys.platform != "linux":
+        _look_for_parent()
+    yield ending
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, ENDING)
+
+
+def _look_for_parent() -> None:
+    """End with the parent, where nobody outlives it who would end this process.
+
+    Where ``compat.watcher`` does, a subject has its signals for itself.
+    """
     parent = os.getppid()
 
     def look(_signal: int, _frame: object) -> None:
         if os.getppid() != parent:
-            if (mark := own_mark()) is not None:
-                mark.end_bearers()
             os.killpg(0, signal.SIGKILL)
 
     signal.signal(signal.SIGALRM, look)
     signal.setitimer(signal.ITIMER_REAL, ORPHANED, ORPHANED)
-    yield
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, ENDING)

@@ -14,6 +14,10 @@ another thread starts it would bear that side's mark, and be ended with it. The 
 says which process made it, and so does the name of a temporary folder: what a check
 that was killed left behind is found by the next one (``sweep``). Elsewhere than on
 Linux nothing bears a mark.
+
+As a program, ``owned.py PID BEGIN`` waits until that process is gone, and then ends all
+that bears a mark of it: no code of a side can keep it from that. It is started without
+this package, so it is there at once.
 """
 
 from __future__ import annotations
@@ -29,7 +33,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Generator,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -100,12 +111,7 @@ class Mark:
 
     def end_bearers(self) -> list[int]:
         """End all that bear this mark; return who cannot be ended."""
-        for _ in range(ROUNDS):
-            left = self.bearers()
-            if not left:
-                return []
-            _end_all(left)
-        return self.bearers()
+        return _end_found(self.bearers)
 
 
 _LOCKS: Final = 10
@@ -156,6 +162,11 @@ def own_mark() -> Mark | None:
     data = _read(os.getpid(), "limits")
     value = _value(data)
     return None if value is None else Mark(value)
+
+
+def begin_of_this() -> int:
+    """Return when this process began, as a program of this module is told it."""
+    return _begin(os.getpid())
 
 
 def folder_prefix() -> str:
@@ -241,17 +252,51 @@ def _read(pid: int, name: str) -> bytes:
         return b""
 
 
+def _end_found(find: Callable[[], Sequence[int]]) -> list[int]:
+    """End what is found until there is nothing; return who cannot be ended."""
+    for _ in range(ROUNDS):
+        left = find()
+        if not left:
+            return []
+        _end_all(left)
+    return [*find()]
+
+
 def _end_all(pids: Collection[int]) -> None:
-    for pid in pids:
-        _end(pid)
+    """End all of them before any is waited for: on a busy machine that takes long."""
+    ending = [each for each in map(_killed, pids) if each is not None]
+    for process in ending:
+        waiting = select.poll()  # select() cannot take descriptors from 1024 on
+        waiting.register(process, select.POLLIN)
+        waiting.poll(PATIENCE * 1000)
+        os.close(process)
 
 
-def _end(pid: int) -> None:
-    """End a process, and wait until it has: on a busy machine that takes a moment."""
-    with contextlib.suppress(OSError):  # it ended by itself, or is somebody else's
+def _killed(pid: int) -> int | None:
+    """Kill a process; return what tells that it has ended, None if it was gone."""
+    try:
         process = os.pidfd_open(pid)
-        try:
-            signal.pidfd_send_signal(process, signal.SIGKILL)
-            select.select([process], (), (), PATIENCE)
-        finally:
-            os.close(process)
+    except OSError:  # it ended by itself, or there are too many: then the next time
+        return None
+    with contextlib.suppress(OSError):  # it is somebody else's
+        signal.pidfd_send_signal(process, signal.SIGKILL)
+        return process
+    os.close(process)
+    return None
+
+
+def _outlive(pid: int, began: int) -> None:
+    """Wait until a process has ended, and end all that bears a mark of it."""
+    with contextlib.suppress(ProcessLookupError):
+        process = os.pidfd_open(pid)
+        if _begin(pid) == began:
+            select.select([process], (), ())
+    _end_found(lambda: [each for each, value in _marked() if _made(value, pid, began)])
+
+
+def _made(value: int, pid: int, began: int) -> bool:
+    return (value >> 32 & 0x3FFFFF, value >> 14 & BEGINS) == (pid, began)
+
+
+if __name__ == "__main__":
+    _outlive(*map(int, sys.argv[1:3]))

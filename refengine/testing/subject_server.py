@@ -43,8 +43,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
+from refengine.interrupts import Interrupt
 from refengine.profile import SEED_001, Profile, profile
 from refengine.testing.child import (
+    CUT,
     CallError,
     Connection,
     Forks,
@@ -62,6 +64,7 @@ from refengine.testing.hand_over import (
     with_files,
 )
 from refengine.testing.isolation.damage import Wholeness
+from refengine.testing.isolation.deeds import nobody
 from refengine.testing.isolation.isolated import Isolation
 from refengine.testing.isolation.setups import SideSetup
 from refengine.testing.loading import (
@@ -82,7 +85,8 @@ from refengine.testing.person import EndlessQuestionsError
 from refengine.testing.points import class_of
 from refengine.testing.probes import Branches, Lines, TooManyStepsError
 from refengine.testing.recorder import Recorder
-from refengine.testing.scenario_files import parse_scenario
+from refengine.testing.scenario import Scenario
+from refengine.testing.scenario_files import ScenarioError, parse_scenario
 from refengine.testing.subjects import (
     INTENDS,
     WAYS,
@@ -143,6 +147,8 @@ class SubjectServer:
         self._observed: SideSetup | None = None
         self._tells_nodes = False
         self._ordering: Ordering | None = None
+        self.tell: Callable[[Mapping[str, object]], None] = nobody
+        """Hears of what own code does of which this process may end."""
 
     @property
     def functions(self) -> Mapping[str, Function]:
@@ -171,9 +177,10 @@ class SubjectServer:
             except TooManyStepsError as error:
                 raise _fault("endless", "it takes too many steps") from error
             except BaseException as error:  # the parent has to hear of it
+                mended = "" if self._whole is None else self._whole.mend()
                 text = error_line(error, own)
                 mine = own is not None and came_through(error, own)
-                if damage := self._damage(error):
+                if damage := mended or self._damage(error):
                     raise _fault("damage", f"{damage}; then {text}") from error
                 raise _fault("raised" if mine else "harness", text) from error
             return reply
@@ -182,7 +189,11 @@ class SubjectServer:
 
     def _damage(self, error: BaseException) -> str:
         self._see_that_this_is_no_copy()
-        return "" if self._whole is None else self._whole.damage(error)
+        if self._whole is None or self._isolation is None:
+            return ""
+        hooked = self._isolation.deeds.hooks > 0
+        hook = "it adds an audit hook to its process" if hooked else ""
+        return self._whole.damage(error) or hook
 
     def _see_that_this_is_no_copy(self) -> None:
         """Raise CallError in a copy that was made by the system's own fork."""
@@ -198,9 +209,7 @@ class SubjectServer:
     def _setup(self, request: Params) -> Reply:
         """Run a setup where its subject will be imported."""
         self._observed = setup = SideSetup(request["name"], request["file"])
-        own = self._begin(request, setup.file)
-        if self._isolation is not None:
-            self._isolation.doors.own = own
+        self._begin(request, setup.file)
         setup.run()
         return {}
 
@@ -226,8 +235,12 @@ class SubjectServer:
         self._before = frozenset(self._modules)
         self._brought = frozenset(BROUGHT.intersection(sys.modules))
         if "isolation" in request:
-            self._isolation = Isolation.begin(request["isolation"], ref.folder)
+            isolation = request["isolation"]
+            self._isolation = Isolation.begin(isolation, ref.folder, self.tell)
+            self._whole = Wholeness.now()
         self._own = ready_to_load(ref, self._branches, setup)
+        if self._isolation is not None:
+            self._isolation.doors.own = self._own
         return self._own
 
     def _load(self, request: Params) -> Reply:
@@ -238,7 +251,8 @@ class SubjectServer:
         self._loaded = load(Reference(**request["ref"]), self._branches, own)
         if self._isolation is not None:
             self._isolation.ready(self._loaded.own)
-            self._whole = Wholeness.now()
+        if self._whole is not None:
+            self._whole = self._whole.with_modules()
         # What is loaded stays; each play's rubbish is collected without it.
         gc.freeze()
         intents = [text for text, _ in _predicates(self._loaded)]
@@ -248,7 +262,7 @@ class SubjectServer:
         """Make ready to load the subject once more, with another small change."""
         if self._isolation is not None and self._isolation.folder.was_written:
             raise Fault("spoiled", "its sessions write files")
-        self._loaded = self._whole = None
+        self._loaded = None
         forget_own(own, self._before)
         self._branches.forget()
         self._arms = 0
@@ -275,7 +289,7 @@ class SubjectServer:
                 raised.append(error)
                 raise
 
-        scenario = parse_scenario(request["world"])
+        scenario = _world(request)
         half = half_of(request)
 
         def play() -> Played:
@@ -339,8 +353,8 @@ class SubjectServer:
             raise
         except BaseException as error:
             text = error_line(error, own)
-            if isinstance(error, EffectError):
-                raise Fault("effect", text) from error
+            if fault := _own_fault(error, text, own):
+                raise fault from error
             if any(error is each for each in raised) and isinstance(error, Exception):
                 return _Unbuilt(text, class_of(error))
             if any(error is each for each in raised):
@@ -414,6 +428,16 @@ class SubjectServer:
         return {"frameworks": {n: version(n) for n in there}} if there else {}
 
 
+def _own_fault(error: BaseException, text: str, own: Own | None) -> Fault | None:
+    """Return what is wrong with an error that says so by its class."""
+    if isinstance(error, EffectError):
+        return Fault("effect", text)
+    fails = (Exception, BaseExceptionGroup, Interrupt, asyncio.CancelledError)
+    if isinstance(error, fails) or own is None or not came_through(error, own):
+        return None
+    return Fault("exit", f"raised {text}, which is no Exception")
+
+
 @dataclass(frozen=True, slots=True)
 class _Unbuilt:
     """A session that ended where ``subject(world)`` raised: all there is to see."""
@@ -433,6 +457,13 @@ class _Unbuilt:
             "refused": f"subject(world) raised {self.text}",
             "unbuilt": self.text,
         }
+
+
+def _world(request: Params) -> Scenario:
+    try:
+        return parse_scenario(request["world"])
+    except ScenarioError:  # the parent wrote one, so somebody else has read of it
+        raise Fault("frame", CUT.message) from None
 
 
 def _change(request: Params) -> tuple[str, int] | None:
@@ -474,7 +505,8 @@ def main() -> None:
     """Serve until the parent has no more calls."""
     # Nearly all that a session makes is freed by itself, and is looked through in vain.
     gc.set_threshold(SELDOM)
-    connection = Connection(SubjectServer().functions)
+    server = SubjectServer()
+    connection = Connection(server.functions)
     for stream in (sys.stdout, sys.stderr):
         # A debugging print of a lone surrogate is no fault of the middleware.
         if isinstance(stream, io.TextIOWrapper):
@@ -486,9 +518,13 @@ def main() -> None:
         text = "it forks (os.fork, or multiprocessing with 'fork')"
         connection.reply(connection.current, {"error": _fault("fork", text).json})
 
-    with ended_with_parent():
+    def tell(deed: Mapping[str, object]) -> None:
+        connection.notify("does", {**deed, "call": connection.current})
+
+    server.tell = tell
+    with ended_with_parent() as ending:
         Forks(forked).install()
-        connection.serve()
+        ending.lost = not connection.serve()
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from compat.pipes import descriptor, last_line, poll, read
+from compat.watcher import WATCHER
 from refengine.testing.owned import Mark
 
 FLOOD: Final = 4 * 2**20
@@ -74,6 +75,7 @@ class ProgramProcess:
     def __init__(self, words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
         """Start it in a session of its own; raises NoStartError."""
         self._mark = Mark.new()
+        WATCHER.start()
         try:
             with self._mark.borne():
                 self._process = subprocess.Popen(  # noqa: S603  # the user's own command

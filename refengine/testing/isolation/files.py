@@ -82,12 +82,13 @@ class SessionFiles:
         now = self._folder.state()
         self._looked = now
         own = {each.removeprefix(f"{self._folder.top}/") for each in kept}
-        for name in sorted((before.keys() | now.keys()) - own):
+        names = (before.keys() | now.keys()) - own
+        for name in sorted(names, key=self._folder.named):
             if before.get(name) != now.get(name) and self._counts(name):
                 yield from self._change(name, now.get(name), is_new=name not in before)
         self._empty &= now.keys()
         if ended:
-            for name in sorted(self._empty):
+            for name in sorted(self._empty, key=self._folder.named):
                 yield {"path": self._folder.shown(name), "added": ""}
             self._empty.clear()
 

@@ -54,7 +54,8 @@ DATABASE: Final = "sqlite3.connect"
 """An event after which a file is written that no event tells of."""
 NO_FILES: Final = ("", ":memory:")
 """Names of databases that are in memory."""
-DRAWN: Final = ("tempfile.mkdtemp", "tempfile.mkstemp")
+DRAWN_FILE: Final = "tempfile.mkstemp"
+DRAWN_FOLDER: Final = "tempfile.mkdtemp"
 """Events with a path whose name is another one each time."""
 DEVICES: Final = ("/dev/", "/proc/")
 LONGEST: Final = 1 << 26
@@ -117,6 +118,7 @@ class SessionFolder:
         self.written = False
         self.held: dict[str, None] = {}
         self._drawn: set[str] = set()
+        self._folders: dict[str, str] = {}
         self._kept: str | None = None
         self._files: dict[str, FileState | None] = {}
         self._busy = False
@@ -132,7 +134,8 @@ class SessionFolder:
             **{name: partial(self._changes, at) for name, at in CHANGES.items()},
             **{name: partial(self._starts, at) for name, at in PROGRAMS.items()},
             DATABASE: self._writes,
-            **dict.fromkeys(DRAWN, self._draws),
+            DRAWN_FILE: self._draws,
+            DRAWN_FOLDER: self._draws_folder,
         }
 
     def ready(self) -> None:
@@ -159,11 +162,18 @@ class SessionFolder:
 
     def shown(self, name: str) -> str:
         """Return a file's name relative to the subject's folder, as far as it is."""
+        name = self.named(name)
         path = f"{self.top}/{name}"
         for folder in (self.subject, self.cwd):
             if path.startswith(f"{folder}/"):
                 return path[len(folder) + 1 :]
         return name.replace("home/", "~/", 1) if name.startswith("home/") else name
+
+    def named(self, name: str) -> str:
+        """Return a name in which drawn ones of folders are numbered instead."""
+        found = (each for each in self._folders if f"{name}/".startswith(f"{each}/"))
+        drawn = max(found, key=len, default="")
+        return self._folders[drawn] + name[len(drawn) :] if drawn else name
 
     def is_temporary(self, name: str) -> bool:
         """Tell whether a file has, or is in, a name that was drawn for it."""
@@ -198,6 +208,7 @@ class SessionFolder:
         finally:
             self._busy = self.written = False
             self._drawn.clear()
+            self._folders.clear()
 
     def _opens(self, arguments: tuple[Any, ...]) -> None:
         path, _, flags = arguments
@@ -212,6 +223,17 @@ class SessionFolder:
         name = os.path.abspath(os.fsdecode(arguments[0]))  # noqa: PTH100  # as texts
         if self.inside(name):
             self._drawn.add(name[len(self.top) + 1 :])
+
+    def _draws_folder(self, arguments: tuple[Any, ...]) -> None:
+        """Hear of a new folder: what is put into one of the subject's own, stays."""
+        path = os.path.abspath(os.fsdecode(arguments[0]))  # noqa: PTH100  # as texts
+        around = os.path.dirname(path)  # noqa: PTH120  # as above
+        if not any(f"{around}/".startswith(f"{e}/") for e in (self.subject, self.cwd)):
+            self._draws(arguments)
+            return
+        above = self.named(around[len(self.top) + 1 :])
+        number = f"<temporary {len(self._folders) + 1}>"
+        self._folders[path[len(self.top) + 1 :]] = f"{above}/{number}"
 
     def _writes(self, arguments: tuple[Any, ...]) -> None:
         self._keep()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self, cast
 
 from refengine.messages import Json
+from refengine.testing.isolation.deeds import Deeds, Tell, nobody
 from refengine.testing.isolation.files import SessionFiles
 from refengine.testing.isolation.folder import SessionFolder
 from refengine.testing.isolation.own_network import leave_network
@@ -45,15 +46,19 @@ class Isolation:
     files: SessionFiles
     gate: SocketGate
     doors: SideDoors
+    deeds: Deeds
     streams: Sequence[PrintedStream]
     names: tuple[tuple[str, str], ...]
 
     @classmethod
-    def begin(cls, request: Mapping[str, Any], subject: str) -> Self:
+    def begin(
+        cls, request: Mapping[str, Any], subject: str, tell: Tell = nobody
+    ) -> Self:
         """Isolate this process, in which ``subject`` is the folder that was copied.
 
         ``request`` has ``top``, the temporary folder, the addresses that ``net`` allows
-        and whether all ``side_doors`` are put down.
+        and whether all ``side_doors`` are put down. ``tell`` hears of what may end the
+        process.
         """
         top, cwd = request["top"], os.getcwd()  # noqa: PTH109  # names, as they come
         _turn_home(top)
@@ -64,7 +69,8 @@ class Isolation:
         folder = SessionFolder(top, cwd, subject, closed=closed, reached=doors.reached)
         allowed = [(host, port) for host, port in request.get("net", ())]
         gate = SocketGate(doors, allowed, folder.inside)
-        hear({**folder.table, **gate.table})
+        deeds = Deeds(doors, tell)
+        hear(folder.table, gate.table, deeds.table)
         files = SessionFiles(folder)
         files.watch()
         watch_logging(doors)
@@ -72,7 +78,7 @@ class Isolation:
         streams = watch_prints(doors)
         names = ((subject, SESSION), (cwd, f"{SESSION}.cwd"), (top, f"{SESSION}.top"))
         written = ((json.dumps(name)[1:-1], instead) for name, instead in names)
-        return cls(folder, files, gate, doors, streams, tuple(written))
+        return cls(folder, files, gate, doors, deeds, streams, tuple(written))
 
     def ready(self, own: Own) -> None:
         """Take the folder as it is now, after the import, for a session's start."""

@@ -7,6 +7,7 @@ record that it was given, and is put down once.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import logging
 import sys
@@ -20,6 +21,10 @@ from refengine.testing.isolation.side_doors import SideDoors, caller, steady
 LOGGED: Final = logging.INFO
 """From this level on a record is an effect, though nobody has set up any logging: that
 is what an application does around the agent."""
+SHOWN: Final = 20_000
+"""Characters of a line, and of the lines of a run, that are put down as they are."""
+BEGINNING: Final = 200
+"""Characters that are shown of a line which is longer than that."""
 DEPRECATION: Final = (DeprecationWarning, PendingDeprecationWarning)
 
 
@@ -109,7 +114,10 @@ class PrintedStream(io.TextIOWrapper):
         self._plain = plain  # closes the buffer when nobody has it any more
         self._doors = doors
         self._name = name
-        self._begun: dict[object, str] = {}
+        self._begun: dict[object, list[str]] = {}
+        self._shown = 0
+        self._more = 0
+        self._digest = hashlib.sha256()
 
     def write(self, text: str) -> int:
         """Write a text; whole lines of it are effects."""
@@ -121,22 +129,55 @@ class PrintedStream(io.TextIOWrapper):
     def end_lines(self) -> None:
         """Take for a line what has not been ended, in the order in which it began."""
         while self._begun:
-            self._put_down(self._begun.pop(next(iter(self._begun))))
+            self._end_line("".join(self._begun.pop(next(iter(self._begun)))))
+        if self._more:
+            more = f"{self._more} lines more, sha256 {self._digest.hexdigest()[:16]}"
+            self._put_down(more)
+        self._anew()
 
     def forget(self) -> None:
         """Forget what has been begun."""
         self._begun.clear()
+        self._anew()
+
+    def _anew(self) -> None:
+        if self._shown:
+            self._shown = self._more = 0
+            self._digest = hashlib.sha256()
 
     def _take(self, text: str) -> None:
         key = self._doors.call_id, threading.get_ident()
-        *lines, rest = (self._begun.pop(key, "") + text).split("\n")
+        *lines, rest = text.split("\n")
         for line in lines:
-            self._put_down(line)
+            # In pieces: a line may be written in very many.
+            self._end_line("".join([*self._begun.pop(key, ()), line]))
         if rest:
-            self._begun[key] = rest
+            self._begun.setdefault(key, []).append(rest)
 
-    def _put_down(self, line: str) -> None:
-        self._doors.put_down("print", {"stream": self._name, "text": steady(line)})
+    def _end_line(self, line: str) -> None:
+        """Put a line down, or count it where a run has printed too much to show."""
+        if self._shown > SHOWN:
+            self._more += 1
+            self._digest.update(_bytes(f"{line}\n"))
+        else:
+            self._put_down(_bounded(line))
+        self._shown += 1 + (len(line) if len(line) <= SHOWN else BEGINNING)
+
+    def _put_down(self, text: str) -> None:
+        self._doors.put_down("print", {"stream": self._name, "text": text})
+
+
+def _bounded(line: str) -> str:
+    """Return a line as somebody would read it; of one that nobody would, a digest."""
+    if len(line) <= SHOWN:
+        return steady(line)
+    digest = hashlib.sha256(_bytes(line)).hexdigest()[:16]
+    shown = steady(line[:BEGINNING])
+    return f"{shown}… ({len(line)} characters, sha256 {digest})"
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def watch_prints(doors: SideDoors) -> list[PrintedStream]:

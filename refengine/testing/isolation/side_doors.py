@@ -85,7 +85,7 @@ class SideDoors:
         """Tell whether own code is anywhere in the stack, so that this is its doing."""
         if self.everything or threading.current_thread().name.startswith(EXECUTOR):
             return True
-        files = (each.f_code.co_filename for each in _outwards(frame))
+        files = (each.f_code.co_filename for each in outwards(frame))
         # What a setup put around own code does by itself, called by that.
         found = (each for each in map(self._origin, files) if each in {"own", "setup"})
         return next(found, None) == "own"
@@ -97,7 +97,7 @@ class SideDoors:
         once in a process, so in one session and not in the next.
         """
         frame = caller(1)
-        files = (each.f_code.co_filename for each in _outwards(frame))
+        files = (each.f_code.co_filename for each in outwards(frame))
         if self.innermost(frame) and not any(map(_imports, files)):
             self.put_down(name, data)
 
@@ -141,7 +141,8 @@ def _imports(file: str) -> bool:
     return file.startswith(IMPORTING)
 
 
-def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+def outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yield a frame, what called it, and so on."""
     while frame is not None:
         yield frame
         frame = frame.f_back
@@ -159,15 +160,19 @@ Hear: TypeAlias = "Callable[[tuple[Any, ...]], None]"
 """Is given the arguments of an event; what it raises is raised where that happens."""
 
 
-def hear(table: Mapping[str, Hear]) -> None:
-    """Have each event of the table heard of, from now on."""
+def hear(*tables: Mapping[str, Hear]) -> None:
+    """Have each event of the tables heard of, from now on, in their order."""
     # Called for every event there is, so it does nothing but to look.
-    heard = dict(table).get
+    events = {event for table in tables for event in table}
+    heard = {
+        event: [table[event] for table in tables if event in table] for event in events
+    }.get
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        function = heard(event)
-        if function is not None:
-            function(arguments)
+        functions = heard(event)
+        if functions is not None:
+            for function in functions:
+                function(arguments)
 
     sys.addaudithook(hook)
 
@@ -188,7 +193,7 @@ VOLATILE: Final = re.compile(
     r"|(?P<address>\b0x[\da-f]{6,}\b)"
 )
 TOOK: Final = re.compile(
-    r"((?:duration|elapsed|latency|took)\w*[\"']?\s*[:=]?\s*)"
+    r"((?:duration|elapsed|latency|took)\w{0,40}[\"']?\s*[:=]?\s*)"
     r"\d+(?:\.\d+)?(?:e-\d+)?"
     r"|()(?<![\w.])\d+\.\d{2,}(?= ?(?:s|secs?|seconds)\b)"
     r"|()(?<![\w.])\d+\.\d+(?= ?(?:ms|us|µs|milliseconds|microseconds)\b)",
