@@ -220,6 +220,23 @@ class Hangs(Right):
     assert "it did not end within 0.5 s" in done.stdout
 
 
+def test_an_engine_that_cannot_say_its_name_is_told_by_where_it_stands(
+    tmp_path: Path,
+) -> None:
+    body = """
+class Nameless(Right):
+    @property
+    def name(self):
+        raise RuntimeError("no name")
+"""
+    file = engine(tmp_path, body)
+
+    done = conform(f"{file}:Nameless", *QUICK, at=tmp_path)
+
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert f"{file}:Nameless: RuntimeError: no name" in done.stderr
+
+
 def test_an_engine_that_exits_is_told_with_its_code_and_last_words(
     tmp_path: Path,
 ) -> None:

@@ -71,7 +71,7 @@ class EngineWorkers:
     @cached_property
     def loaded(self) -> Reply:
         """What the engine says of itself; raises UnusableEngineError."""
-        return _usable(self.pool.one({"op": "load"}))
+        return _usable(self.text, self.pool.one({"op": "load"}))
 
     @property
     def name(self) -> str:
@@ -240,8 +240,11 @@ def _pool(
     return SpreadPool(about, files, asked.spread, asked.timeout)
 
 
-def _usable(reply: Reply) -> Reply:
-    for why in ("usage", "broken"):
-        if why in reply:
-            raise UnusableEngineError(str(reply[why]))
+def _usable(engine: str, reply: Reply) -> Reply:
+    """Return what an engine says of itself; one that breaks down is named."""
+    if "usage" in reply:
+        raise UnusableEngineError(str(reply["usage"]))
+    if "broken" in reply:
+        why = str(reply["broken"])
+        raise UnusableEngineError(why if engine in why else f"{engine}: {why}")
     return reply

@@ -65,7 +65,7 @@ class Wholeness:
             frozenset(sys.modules),
             _limits(),
             sys.getrecursionlimit(),
-            len(os.listdir(DESCRIPTORS)),  # noqa: PTH208  # many, as texts
+            _listed(),
             tuple(sys.meta_path),
             tuple(dict(vars(each)) for each in NEEDED),
         )
@@ -146,6 +146,14 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         seen.append(inner)
         yield inner
         inner = inner.__cause__ or inner.__context__
+
+
+def _listed() -> int:
+    """Return how many descriptors are open, as the system lists them."""
+    try:
+        return len(os.listdir(DESCRIPTORS))  # noqa: PTH208  # many, as texts
+    except OSError:  # a system without that list
+        return _opened()
 
 
 def _opened() -> int:
