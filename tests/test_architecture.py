@@ -24,6 +24,7 @@ FLOORS = (
         "compat.process",
         "compat.spreading",
         "compat.warm",
+        "compat.watcher",
         "compat",
     ),
     (
@@ -375,7 +376,7 @@ def test_every_file_that_architecture_page_names_is_there() -> None:
 def test_architecture_page_is_read_at_one_sitting() -> None:
     page = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
 
-    assert len(page.splitlines()) <= 120
+    assert len(page.split()) <= 1_150  # two pages
 
 
 def lazy_packages(root: Path) -> Iterator[str]:
