@@ -48,8 +48,6 @@ MOST_QUESTIONS: Final = 3
 """So many places of an agent ask at most."""
 RESUMES: Final = (1, 2, 3, 4, 5, 6)
 """How often a run is resumed, if it asks as often; most of them come to an end."""
-KEPT: Final = (1, 2, 3, 4, 0)
-"""One of so many runs that ask is not kept."""
 RESUMES_BETWEEN: Final = (2, 4, 8)
 """As often where every attempt at a model asks."""
 POINTS: Final = (
@@ -132,8 +130,7 @@ def asking(draw: DrawFn, scenario: Scenario) -> Scenario:
     """Draw the scenario with places that ask, its first run kept and resumed in turn.
 
     It is resumed as often as it asks, or less often: then it stays interrupted; or more
-    often: then it has come to its end. Some runs are not kept, and end there. What has
-    no place to ask stays as it is.
+    often: then it has come to its end. What has no place to ask stays as it is.
     """
     agent = scenario.all_agents[0]
     places = _places(agent)
@@ -148,8 +145,6 @@ def asking(draw: DrawFn, scenario: Scenario) -> Scenario:
         agent = _put(agent, place, draw(_questions(place, counts)), nth)
     if draw(st.booleans()):
         agent = _noting(agent, draw(st.sampled_from([*EMPTY, "kept", 1.0])))
-    if draw(st.sampled_from(KEPT)) == 0:
-        return _with_agents(scenario, (agent,))
     first = scenario.runs[0].model_copy(update={"checkpoint": KEY})
     resumed = _resumed(first, anew=not counts)
     more = [draw(resumed) for _ in range(draw(st.sampled_from(RESUMES)))]
