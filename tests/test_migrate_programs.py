@@ -328,7 +328,10 @@ def test_program_that_says_nothing_to_its_model_is_told_at_once(
 
 @pytest.mark.parametrize(
     ("fault", "code", "says"),
-    [("", 0, "HOLDS same-up-to-volatile"), ("one", 1, "PAIRING NEW has `call_2`")],
+    [
+        ("", 0, "HOLDS same-up-to-volatile"),
+        ("one", 1, "PAIRING The call `call_2` has no result in NEW, and one in OLD"),
+    ],
 )
 def test_program_that_moved_to_another_vendor_is_judged(
     fault: str, code: int, says: str, capsys: pytest.CaptureFixture[str]

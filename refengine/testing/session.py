@@ -130,7 +130,6 @@ class Session:
         self._asked = 0.0
         self._pending: dict[str, Sequence[Pending]] = {}
         self._interrupts: Sequence[Pending] = ()
-        self._events: list[ReceivedEvent] = []
         self.moments: list[float] = []
         """The virtual seconds of its run at which the consumer got each event."""
 
@@ -212,7 +211,7 @@ class Session:
         if spec.resume is not None:
             turn = {"resume": spec.resume}
         self._recorder.add("run_start", {"messages": messages, **turn})
-        self._outcome, self._interrupts, self._events = None, (), []
+        self._outcome, self._interrupts = None, ()
         try:
             await self._consumed(spec, given)
             outcome = self._outcome
@@ -270,33 +269,37 @@ class Session:
 
     async def _consume(self, started: EngineRun) -> None:
         run = started
+        received: list[ReceivedEvent] = []
         self._recorder.time_run()
         self._asked = 0.0
         try:
             async with started as run:
                 async for event in run:
-                    await self._received(event)
+                    await self._received(event, received)
                     self._asked = self._recorder.now()
         finally:
             self._outcome = run.outcome
-            self._compare_events(run)
+            self._compare_events(received, run)
 
-    def _compare_events(self, run: EngineRun) -> None:
+    def _compare_events(
+        self, received: Sequence[ReceivedEvent], run: EngineRun
+    ) -> None:
         """Put down where the result's events are not those that came (EVT-014)."""
         if run.outcome is None:
             return
-        found = unlike(self._events, run.outcome.events)
+        found = unlike(received, run.outcome.events)
         if found is not None:
             self._recorder.add("result_events", found)
 
-    async def _received(self, event: AgentEvent) -> None:
+    async def _received(self, event: AgentEvent, received: list[ReceivedEvent]) -> None:
         for each in event.interrupts:
             parts = address_parts(each.address)
             seen = {"address": parts, "payload": each.payload}
             self._recorder.add("interrupt", seen, each.address.call_id)
         self.moments.append(self._recorder.time())
-        self._events.append(ReceivedEvent(event))
-        self._recorder.add("event", await self._seen(event), event.call_id)
+        received.append(ReceivedEvent(event))
+        seen = await self._seen(event, received)
+        self._recorder.add("event", seen, event.call_id)
         if self._recorder.cancelled:
             await self._recorder.breathe()
 
@@ -352,7 +355,9 @@ class Session:
                 count = self._worlds[agent].factory_calls
                 self._recorder.note({"at": "caller", "factory_calls": count})
 
-    async def _seen(self, event: AgentEvent) -> dict[str, Any]:
+    async def _seen(
+        self, event: AgentEvent, received: list[ReceivedEvent]
+    ) -> dict[str, Any]:
         """Return what the consumer received; a stream is read to its end here."""
         seen: dict[str, Any] = {"kind": event.kind, "agent": event.run_path[-1]}
         if event.action is not None:
@@ -370,7 +375,7 @@ class Session:
         if self._recorder.timed:
             seen["times"] = [self._asked, came, *times]
         read = tuple(chunks) if failure is None else None
-        self._events[-1] = ReceivedEvent(event, read)
+        received[-1] = ReceivedEvent(event, read)
         self._add_whole(seen, chunks)
         seen["stream"] = [_shown(chunk, event.call_id) for chunk in chunks]
         if failure is None:
