@@ -113,6 +113,13 @@ def at(
             ),
         ),
         (
+            at(".actions", "EVENT_ORDER", {"state_delta": {"a": 1}}, MISSING, "events"),
+            (
+                'In the first run, an event carries the actions {"state_delta": {"a":'
+                " 1}} in OLD, and none in NEW."
+            ),
+        ),
+        (
             found("ASKED", ["sure?"], MISSING, "events"),
             "In the first run, NEW does not ask the person `sure?`, and OLD does.",
         ),

@@ -1,5 +1,7 @@
 """What leaves an agent by no call of a tool is an effect: records, prints, files."""
 
+import signal
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import pytest
@@ -8,7 +10,8 @@ from compat.migration.options import Reach
 from compat.migration.refs import parse_ref
 from compat.migration.subject_process import SubjectProcess
 from refengine.testing import read_scenario
-from refengine.testing.isolation.side_doors import steady
+from refengine.testing.isolation.deeds import Deeds
+from refengine.testing.isolation.side_doors import SideDoors, steady
 
 HEAD = """
 import asyncio, json, logging, os, sqlite3, sys, tempfile, warnings
@@ -412,3 +415,13 @@ def test_what_has_no_end_is_not_read(doors, makes, holds) -> None:
     sessions = doors(f"def run(world):\n    {makes}\n", 2, world=ONCE)
 
     assert sessions == [[(0, "file", "made", holds)]] * 2
+
+
+def test_what_no_own_code_does_is_no_deed_of_a_side() -> None:
+    told: list[Mapping[str, object]] = []
+    deeds = Deeds(SideDoors(), told.append).table
+
+    deeds["os.killpg"]((0, signal.SIGKILL))
+    deeds["os.exec"](())
+
+    assert told == []

@@ -253,21 +253,21 @@ def test_hooks_of_langchain_js_are_judged_as_they_move(tmp_path: Path) -> None:
     assert wrong.exercise["old"] == right.exercise["old"]  # it plays once for both
 
 
+def looked(folder: Path, *runs: str) -> Migration:
+    """Judge two subjects of LangChain.js whose wrapper of a call does this."""
+    for name, run in zip(("old.ts", "new.ts"), runs, strict=True):
+        (folder / name).write_text(LOOKS.replace("RUN", run), "utf-8")
+    old, new = (parse_ref(name, cwd=folder) for name in ("old.ts", "new.ts"))
+    looks = {**HI, "model_script": ["assistant:[1:look({})]", "assistant:hi"]}
+    how = CheckOptions(timeout=60)
+    found = check_all(old, {"": (new, Terms())}, corpus(looks), how, explain=False)
+    return found[""].verdict
+
+
 @needs_node
 def test_result_that_is_no_longer_marked_as_an_error_is_told(tmp_path: Path) -> None:
-    for name, mark in {"old.ts": 'status: "error"', "new.ts": ""}.items():
-        run = f"new ToolMessage({{ ...said, {mark} }})"
-        (tmp_path / name).write_text(LOOKS.replace("RUN", run), "utf-8")
-    old, new = (parse_ref(name, cwd=tmp_path) for name in ("old.ts", "new.ts"))
-    looks = {**HI, "model_script": ["assistant:[1:look({})]", "assistant:hi"]}
-
-    found = check_all(
-        old,
-        {"": (new, Terms())},
-        corpus(looks),
-        CheckOptions(timeout=60),
-        explain=False,
-    )[""].verdict
+    old = 'new ToolMessage({ ...said, status: "error" })'
+    found = looked(tmp_path, old, "new ToolMessage({ ...said })")
 
     assert found.divergence is not None
     assert found.divergence.code in {"MESSAGE_CHANGED", "MARKS"}
@@ -302,22 +302,8 @@ def test_middleware_may_be_called_as_anything_of_the_world_is(tmp_path: Path) ->
 
 @needs_node
 def test_tool_that_a_wrapper_brings_is_observed_where_it_runs(tmp_path: Path) -> None:
-    runs = {
-        "old.ts": "handler({ ...request, tool: look })",
-        "not.ts": "new ToolMessage(said)",
-    }
-    for name, run in runs.items():
-        (tmp_path / name).write_text(LOOKS.replace("RUN", run), "utf-8")
-    old, new = (parse_ref(name, cwd=tmp_path) for name in runs)
-    looks = {**HI, "model_script": ["assistant:[1:look({})]", "assistant:hi"]}
-
-    found = check_all(
-        old,
-        {"": (new, Terms())},
-        corpus(looks),
-        CheckOptions(timeout=60),
-        explain=False,
-    )[""].verdict
+    old = "handler({ ...request, tool: look })"
+    found = looked(tmp_path, old, "new ToolMessage(said)")
 
     assert found.fault is None
     assert found.divergence is not None

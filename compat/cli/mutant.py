@@ -168,13 +168,13 @@ def show_made(*, words: tuple[str, ...], many: int, seed: int, jobs: int | None)
     """
     from property_tests.judging.inputs import make_corpus
     from property_tests.matrix import matrix
-    from property_tests.mutants import mutant
-    from property_tests.mutants.made import ENGINE, changes
+    from property_tests.mutants.made import ENGINE, changes, numbered_mutant
+    from property_tests.registry import FAMILIES
 
     every = [each for name in ENGINE for each in changes(name)]
     named = [e for e in every if not words or any(word in e.where for word in words)]
     chosen = Random(seed).sample(named, min(many, len(named)))  # noqa: S311  # a choice
-    mutants = [mutant(each.id) for each in chosen]
+    mutants = [numbered_mutant(each, FAMILIES) for each in chosen]
     corpus = make_corpus(EXAMPLES if mutants else 0, 0).corpus
     processes = jobs or min(os.cpu_count() or 1, len(mutants) or 1)
     found = matrix((), mutants, corpus, jobs=processes, search="proof")

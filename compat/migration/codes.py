@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias
 from compat.migration.differences import step
 from compat.verdicts.migration import Severity
 from refengine.messages import Json
+from refengine.testing.json_values import is_mapping
 from refengine.testing.trace import MISSING
 
 Value: TypeAlias = "Mapping[str, Any]"
@@ -171,31 +172,20 @@ def _messages(old: Sequence[Value], new: Sequence[Value]) -> Named:
         return "MESSAGE_LOST", path, left, MISSING if to == there else right
     if until - at < to - there:
         return "MESSAGE_ADDED", f".messages[{there}]", left, right
-    marks = _status(left), _status(right)
-    if marks[0] != marks[1] and _unmarked(left) == _unmarked(right):
-        return "MARKS", f"{path}.extra.status", *marks
+    (was, ours_rest), (now, theirs_rest) = _marked(left), _marked(right)
+    if was != now and ours_rest == theirs_rest:
+        return "MARKS", f"{path}.extra.status", was, now
     return _typed("MESSAGE_CHANGED", path, left, right)
 
 
-def _status(message: Json) -> Json:
-    """Return what a framework marks a result by, which vendors are sent."""
-    extra = message.get("extra") if isinstance(message, Mapping) else None
-    found: Json = MISSING
-    if isinstance(extra, Mapping):
-        found = extra.get("status", MISSING)
-    return found
-
-
-def _unmarked(message: Json) -> str:
-    """Return a message as text, without such a status."""
-    if not isinstance(message, Mapping):
-        return ""
-    extra = message.get("extra")
-    if not isinstance(extra, Mapping):
-        return _text(message)
-    left = {key: value for key, value in extra.items() if key != "status"}
+def _marked(message: Json) -> tuple[Json, str]:
+    """Return by what a framework marks a result, and the message without that."""
+    if not is_mapping(message) or not is_mapping(message.get("extra")):
+        return MISSING, _text(message)
+    extra = dict(message["extra"])
+    status: Json = extra.pop("status", MISSING)
     rest = {key: value for key, value in message.items() if key != "extra"}
-    return _text({**rest, "extra": left} if left else rest)
+    return status, _text({**rest, "extra": extra} if extra else rest)
 
 
 def _is_instruction(old: Json, new: Json, rest: bool) -> bool:  # one call

@@ -165,13 +165,10 @@ class Piece:
         try:
             return load_scenario(self.folder / name)
         except FileNotFoundError:
-            how = "there is no such file; --save-world writes it"
-            raise SettingsError(
-                self.folder / FILE, [f"world {name!r}: {how}"]
-            ) from None
+            why = "there is no such file; --save-world writes it"
         except (ScenarioError, OSError) as error:
-            why = f"world {name!r}: {error}"
-            raise SettingsError(self.folder / FILE, [why]) from None
+            why = str(error)
+        raise SettingsError(self.folder / FILE, [f"world {name!r}: {why}"])
 
 
 def _allowed(said: Allowance) -> Sequence[AllowedTexts]:

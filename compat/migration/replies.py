@@ -45,17 +45,24 @@ class SideFault(Exception):
     """
 
     def __init__(
-        self, kind: str, label: str, reference: str, text: str, world: int | None = None
+        self,
+        kind: str,
+        label: str,
+        reference: str,
+        text: str,
+        world: int | None = None,
+        advice: str | None = None,
     ) -> None:
+        """Say it; ``advice`` takes the place of what its kind advises."""
         self.kind = kind
         self.label = label
         self.reference = reference
         self.text = text
         self.world = world
         where = "" if world is None else f", world {world}"
-        helped = kind not in ADVICE or text.endswith("?")
-        advice = "" if helped else f"; {ADVICE[kind]}"
-        super().__init__(f"{label} ({reference}){where}: {text}{advice}")
+        advised = advice or ADVICE.get(kind, "")
+        more = f"; {advised}" if advised and not text.endswith("?") else ""
+        super().__init__(f"{label} ({reference}){where}: {text}{more}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from compat.migration.kept_runs import KeptRuns, LeftData
 from compat.migration.options import GIVEN, NO_REACH, TIMEOUT, Reach
 from compat.migration.refs import SubjectLocation, SubjectRef, located
 from compat.migration.replies import (
+    ADVICE,
     ALARMS,
     Deed,
     LastLine,
@@ -329,9 +330,15 @@ class SubjectProcess:
             reply.get("keeps"),
         )
 
-    def _fault(self, kind: str, text: str, world: int | None = None) -> SideFault:
+    def _fault(
+        self,
+        kind: str,
+        text: str,
+        world: int | None = None,
+        advice: str | None = None,
+    ) -> SideFault:
         text = text.replace(*self._folders)  # of the copy nobody has heard
-        return SideFault(kind, self.label, self.ref.text, _hinted(text), world)
+        return SideFault(kind, self.label, self.ref.text, _hinted(text), world, advice)
 
     def _give_up(self, fault: SideFault) -> None:
         self._over = self._over or fault
@@ -377,11 +384,12 @@ class SubjectProcess:
             text = f"ended with exit status {status}"
             return self._fault("ended", text, world)
         text = f"died of {signal_name(-status)}{where}"
-        if deed is not None:
-            return self._fault("ended", f"{text}: {deed.what}", world)
-        if -status in ALARMS:
-            text = f"{text}: a timer that it set ended, and nothing handles the signal"
-            return self._fault("ended", text, world)
+        why = "" if deed is None else deed.what
+        if not why and -status in ALARMS:
+            why = "a timer that it set ended, and nothing handles the signal"
+        if why:
+            text, advice = f"{text}: {why}", ADVICE["ended"]
+            return self._fault("killed", text, world, advice)
         return self._fault("killed", text, world)
 
     def _framed(self, frame: bytes, world: int | None) -> SideFault:

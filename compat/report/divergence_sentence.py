@@ -141,7 +141,8 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
         ),
         "EVENT_ORDER .actions": Wording(
             "an event carries the actions {new} in NEW, and {old} in OLD",
-            "NEW has an event less, which carries the actions {old} in OLD",
+            "an event carries the actions {old} in OLD, and none in NEW",
+            "an event carries the actions {new} in NEW, and none in OLD",
         ),
         "ASKED": Wording(
             "the person is asked {new} by NEW, and {old} by OLD",

@@ -149,6 +149,8 @@ class Connection:
         _write(self._replies, line)
 
     def _read(self) -> Message | None:
+        # User code may have told all descriptors not to wait: then nothing looks ended.
+        os.set_blocking(self._requests.fileno(), True)
         line = self._requests.readline()
         if not line:
             return None

@@ -31,10 +31,7 @@ class ReceivedEvent:
 def unlike(
     received: Sequence[ReceivedEvent], kept: Sequence[AgentEvent]
 ) -> dict[str, Json] | None:
-    """Return the first place where a result's events are others; None if nowhere.
-
-    A result may hold more than was received where a run was left: what was on its way.
-    """
+    """Return the first place where a result's events are others; None if nowhere."""
     for at, (mine, its) in enumerate(zip_longest(received, kept)):
         if mine is None:
             return {"at": at, "received": None, "kept": _named(its)}
@@ -47,12 +44,16 @@ def _is_finished(mine: ReceivedEvent, its: AgentEvent) -> bool:
     event = mine.event
     if its is event:
         return True
-    same = (event.kind, event.run_path, event.call_id, event.action, event.error) == (
-        *(its.kind, its.run_path, its.call_id, its.action, its.error),
-    )
+    if _plain(event) != _plain(its):
+        return False
     if event.stream is None:
-        return same and event.message == its.message and event.chunks == its.chunks
-    return same and (mine.chunks is None or its.chunks == mine.chunks)
+        return event.message == its.message and event.chunks == its.chunks
+    return mine.chunks is None or its.chunks == mine.chunks
+
+
+def _plain(event: AgentEvent) -> tuple[object, ...]:
+    """Return what of an event is the same in its finished form."""
+    return event.kind, event.run_path, event.call_id, event.action, event.error
 
 
 def _named(event: AgentEvent | None) -> Json:

@@ -70,7 +70,7 @@ class Deeds:
 
     def _limit(self, arguments: tuple[Any, ...]) -> None:
         which, (limit, _) = arguments
-        if which in self._limits and self._place():
+        if which in self._limits:
             what = f"it sets the limit {self._limits[which]} of its process to {limit}"
             self._told(what, lasts=True)
 
@@ -78,14 +78,17 @@ class Deeds:
         self.hooks += bool(self._place())
 
     def _told(self, what: str, *, lasts: bool = False) -> None:
-        self._tell({"what": f"{what}{self._place()}", "lasts": lasts})
+        """Tell what own code does: the harness, too, ends its group at its end."""
+        if place := self._place():
+            self._tell({"what": f"{what}{place}", "lasts": lasts})
 
     def _place(self) -> str:
         """Return the innermost line of own code, "" where there is none."""
         own = self._doors.own
-        for frame in outwards(caller()) if own is not None else ():
-            name = own.name(frame.f_code.co_filename) if own is not None else None
-            if name is not None:
+        if own is None:
+            return ""
+        for frame in outwards(caller()):
+            if (name := own.name(frame.f_code.co_filename)) is not None:
                 return f" ({name}, line {frame.f_lineno})"
         return ""
 

@@ -24,6 +24,7 @@ from refengine.testing.subject_worlds.kit import (
     json_text,
     long_text,
 )
+from refengine.testing.subject_worlds.turns import DONE, GO
 from refengine.testing.subject_worlds.words import Words, at_bounds, matching
 
 FAMILY: Final = "word edges"
@@ -45,8 +46,6 @@ CONSENTS: Final = RUNS // 2
 """So many texts by which somebody may consent are in one world, two turns for each."""
 CALLED: Final = 12
 """So many tools are called where somebody may have consented, and where not."""
-GO: Final = "user:go"
-DONE: Final = "assistant:done"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,7 @@ def failed_once(words: Words) -> Data:
     ]
     # An engine whose runs end with a failure has the first row in as many runs.
     script = [*row[0], DONE, *row[1], *[DONE] * RUNS]
-    runs = [{"input": [GO]} for _ in range(RUNS)]
+    runs = [{"input": [*GO]} for _ in range(RUNS)]
     return {"agent": {"tools": tools}, "model_script": script, "runs": runs}
 
 

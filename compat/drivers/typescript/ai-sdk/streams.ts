@@ -42,6 +42,36 @@ export function readable<T>(source: AsyncGenerator<T>): ReadableStream<T> {
   return new ReadableStream<T>(reading, { highWaterMark: 0 });
 }
 
+/** Reads a stream to its end; raises the first error in it. `own` is what a subject gave to hear of it. */
+export async function readWhole<Chunk>(
+  own: Hears<Chunk>,
+  said: (chunk: Chunk) => void,
+  begin: (hears: Heeds<Chunk>) => { fullStream: AsyncIterable<unknown> },
+): Promise<void> {
+  const errors: unknown[] = [];
+  const { fullStream } = begin({
+    onChunk: async (event) => {
+      said(event.chunk);
+      await own.onChunk?.(event);
+    },
+    onError: async (event) => {
+      errors.push(event.error);
+      await own.onError?.(event);
+    },
+  });
+  for await (const _ of fullStream);
+  if (errors.length) throw errors[0];
+}
+
+interface Heeds<Chunk> {
+  onChunk: (event: { chunk: Chunk }) => Promise<void>;
+  onError: (event: { error: unknown }) => Promise<void>;
+}
+interface Hears<Chunk> {
+  onChunk?: ((event: { chunk: Chunk }) => unknown) | undefined;
+  onError?: ((event: { error: unknown }) => unknown) | undefined;
+}
+
 /** The answer of a step, while it comes in chunks. */
 export class OpenAnswer {
   #chunks: Pushed | undefined;

@@ -18,7 +18,7 @@ import { asSchema } from "@ai-sdk/ui-utils";
 import type { CallTold, MessageTold, Piece } from "../peer/frames.ts";
 import type { InfoTold, Settings } from "../peer/harness.ts";
 import { type Chunk, type Execute, type Kept, type Played, sent } from "./playing.ts";
-import type { Heard } from "./streams.ts";
+import { type Heard, readWhole } from "./streams.ts";
 
 export const PROFILE = "ai-sdk-4";
 /** What this version has beside what all of them have: it cannot stop after a call. */
@@ -216,27 +216,15 @@ export async function generated(played: Played): Promise<void> {
   else await generateText(given);
 }
 
-/** Reads a stream to its end; raises the first error in it. */
-async function told(given: Given, said: (chunk: Chunk) => void): Promise<void> {
-  const { onChunk, onError } = given;
-  const errors: unknown[] = [];
-  const result = streamText({
-    ...given,
-    onChunk: async (event) => {
-      const { chunk } = event;
-      if (chunk.type === "text-delta") said(chunk.textDelta);
-      if (chunk.type === "tool-call") said({ id: chunk.toolCallId, name: chunk.toolName, input: chunk.args as unknown });
-      await onChunk?.(event);
-    },
-    onError: async (event) => {
-      errors.push(event.error);
-      await onError?.(event);
-    },
-  });
-  for await (const _ of result.fullStream);
-  if (errors.length) throw errors[0];
+function told(given: Given, said: (chunk: Chunk) => void): Promise<void> {
+  const say = (chunk: Told) => {
+    if (chunk.type === "text-delta") said(chunk.textDelta);
+    if (chunk.type === "tool-call") said({ id: chunk.toolCallId, name: chunk.toolName, input: chunk.args as unknown });
+  };
+  return readWhole<Told>(given, say, (hears) => streamText({ ...given, ...hears }));
 }
 
+type Told = Parameters<NonNullable<Given["onChunk"]>>[0]["chunk"];
 type Given = Parameters<typeof streamText<ToolSet>>[0];
 type OwnSettings = Omit<Partial<Parameters<typeof generateText<ToolSet>>[0]>, "model" | "messages" | "prompt">;
 
