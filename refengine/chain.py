@@ -146,7 +146,7 @@ def is_history(value: Any) -> bool:  # noqa: ANN401  # what a hook gave
 def _note_owner(stop: Interrupt, name: LayerName | None) -> None:
     """Say whose hook an interrupt comes from, if it was one of these."""
     if name is not None:
-        stop.where = stop.where or (name.hook, name.owner)
+        stop.leaves(name.hook, name.owner)
 
 
 def _leaving(
@@ -244,7 +244,7 @@ class Onion:
                 SCOPE.get().blame(error, at)
                 raise
             except Interrupt as stop:
-                stop.where = stop.where or (layer.name.hook, layer.name.owner)
+                stop.leaves(layer.name.hook, layer.name.owner)
                 SCOPE.get().stopped = stop
                 raise
             if result.__class__ is not result_type:

@@ -60,6 +60,10 @@ class Interrupt(BaseException):
         self.where: tuple[str, str] | None = None
         super().__init__(payload)
 
+    def leaves(self, hook: str, owner: str) -> None:
+        """Note the hook that it was raised in: the first that it leaves."""
+        self.where = self.where or (hook, owner)
+
 
 def interrupt_in(error: BaseException) -> Interrupt | None:
     """Return the interrupt that an error is, or the first one that a group holds.

@@ -166,7 +166,7 @@ async def _enter(
     except Exception as error:
         raise HookError(name.owner, name.position, name.hook, error) from error
     except Interrupt as stop:
-        stop.where = stop.where or (name.hook, name.owner)
+        stop.leaves(name.hook, name.owner)
         raise
     if got is not None:
         wanted = "nothing: it edits state.messages"

@@ -153,6 +153,7 @@ async def invoke_tool(ctx: Context, value: ToolCallInput) -> ToolCallResult:
         scope.blame(error, INNERMOST)
         raise
     except Interrupt as stop:
+        stop.leaves("tool", tool.info.name)
         scope.stopped = stop
         raise
     if not isinstance(result, str):
@@ -169,6 +170,7 @@ async def stream_tool(ctx: Context, value: ToolCallInput) -> StreamToolCallResul
         scope.blame(error, INNERMOST)
         raise
     except Interrupt as stop:
+        stop.leaves("tool", tool.info.name)
         scope.stopped = stop
         raise
     if not isinstance(reader, StreamReader):

@@ -680,6 +680,36 @@ def test_an_agent_that_keeps_nothing_tells_who_asks_and_resumes_nothing(place):
     assert (asked.address.hook, asked.address.owner) == (place.split()[0], owner)
 
 
+class Around:
+    """Hands on whatever it is given, from outside of all that others wrap."""
+
+    name = "around"
+
+    async def wrap_model_call(self, ctx, request, next):
+        return await next(ctx, request)
+
+    async def wrap_invokable_tool_call(self, ctx, input, next):
+        return await next(ctx, input)
+
+    async def wrap_streamable_tool_call(self, ctx, input, next):
+        return await next(ctx, input)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("place", PLACES)
+def test_who_wraps_what_asks_is_not_in_the_address(place, stream, kept):
+    async def asked(*outside):
+        asking, model, tool = asking_agent(place)
+        keeping = {"checkpoints": memory()} if kept else {}
+        agent = await build(*outside, asking, model=model, tools=[tool], **keeping)
+        key = {"checkpoint": "run"} if kept else {}
+        result = await finish(agent, stream=stream, **key)
+        return [str(each.address) for each in result.interrupts]
+
+    assert run(asked(Around())) == run(asked())
+
+
 def test_a_run_that_has_ended_or_never_was_cannot_be_resumed():
     async def play():
         agent = await build(model=Model(DONE, DONE), checkpoints=memory())
