@@ -21,6 +21,9 @@ An entry of a projection is an observation with what is in its data, and besides
 - ``ended``, how its run did: what a run tells that failed is not what it would else;
 - ``failed``, the class of the error that its run ended with;
 - ``given`` where the world gave the engine something: that a hook made, say;
+- ``resumed`` in a run that goes on;
+- ``asked`` of an interrupt: ``anew``, or at an address that was told before, which is
+  ``waiting``, ``answered``, or told ``twice`` in that run;
 - ``what`` of an event (``model``, ``tool``, ``error`` and the like), and ``shown``, its
   text and calls, however they came in pieces.
 """
@@ -181,13 +184,15 @@ def _with_consequences(
     yield from (replace(each, causes=causes and each.causes) for each in decisions)
 
 
-def agent_entries(trace: Trace, _: object) -> Sequence[Entry]:
+def agent_entries(trace: Trace, scenario: Scenario) -> Sequence[Entry]:
     """Return a trace of an agent as projections read it."""
     written = dict[int, Json]()
     twins, turns = _twins(trace), Counter[int]()
     begun = Counter[tuple[object, ...]]()
     errors = {each.run: each.data.get("class") for each in trace.of("event")}
     ended = {each.run: each.data["status"] for each in trace.of("run_end")}
+    resumed = {each.run for each in trace.of("resume")}
+    asked = _asked(trace, scenario)
     found: list[dict[str, Json]] = []
     left, gave = "", dict[int, str]()
     for each in trace:
@@ -195,12 +200,8 @@ def agent_entries(trace: Trace, _: object) -> Sequence[Entry]:
         row: dict[str, Json] = {**data, "kind": each.kind, "run": each.run}
         row["ended"] = str(ended.get(each.run))
         row["failed"] = str(errors.get(each.run))
-        if each.kind == "event":
-            row["what"], row["shown"] = data["kind"], _shown(each)
-        if each.kind in HOOKS:
-            row["part"] = _PARTS.get(str(data["hook"]), "around_tool")
-        if each.kind == "hook_exit":
-            row["given"] = True
+        row["resumed"] = each.run in resumed
+        row.update(_told(each, asked))
         if each.call_id is not None:
             row["call"] = each.call_id
             row["twin"] = (each.run, each.call_id) in twins
@@ -218,6 +219,18 @@ def agent_entries(trace: Trace, _: object) -> Sequence[Entry]:
     return found
 
 
+def _told(seen: Observation, asked: Mapping[int, str]) -> Mapping[str, Json]:
+    """Return what an entry of some kind has besides its data."""
+    if seen.kind == "event":
+        return {"what": str(seen.data["kind"]), "shown": _shown(seen)}
+    if seen.kind == "interrupt":
+        return {"asked": asked[seen.seq]}
+    if seen.kind not in HOOKS:
+        return {}
+    part: dict[str, Json] = {"part": _PARTS.get(str(seen.data["hook"]), "around_tool")}
+    return {**part, "given": True} if seen.kind == "hook_exit" else part
+
+
 def _beginning(row: Entry, begun: Counter[tuple[object, ...]]) -> Mapping[str, Json]:
     """Tell whether an entry is the first of its part; put down that it has begun."""
     turn, part = (row["run"], row["turn"]), row.get("part") or PART_OF[row["kind"]]
@@ -226,6 +239,27 @@ def _beginning(row: Entry, begun: Counter[tuple[object, ...]]) -> Mapping[str, J
     begun[one] += 1
     begun[turn] += first and "call" in row and row["kind"] != "hook_exit"
     return {"first": first, "sibling": first and calls > 0, "calls": calls}
+
+
+def _asked(trace: Trace, scenario: Scenario) -> Mapping[int, str]:
+    """Return, by its place in the trace, what is known of the address of a question."""
+    told: dict[tuple[str | None, object], str] = {}
+    found: dict[int, str] = {}
+    for each in trace.of("interrupt", "resume", "run_end"):
+        spec = scenario.runs[each.run - 1]
+        key = spec.resume or spec.checkpoint
+        mine = [one for one in told if one[0] == key]
+        if each.kind == "interrupt":
+            address = key, value_at(each.data, "address.text")
+            found[each.seq] = told.get(address, "anew")
+            told[address] = "twice"
+        elif each.kind == "run_end":
+            told.update({one: "waiting" for one in mine if told[one] == "twice"})
+        else:
+            answers = cast("Mapping[object, Json] | None", each.data["answers"])
+            given = (one for one in mine if answers is None or one[1] in answers)
+            told.update(dict.fromkeys(given, "answered"))
+    return found
 
 
 def _left(row: Entry) -> str:

@@ -54,11 +54,6 @@ class HookView:
         """What it returned; None if it did not return."""
         return None if self.exit is None else self.exit.data.get("value")
 
-    @property
-    def ctx_seen(self) -> object:
-        """The value of ``h`` in the context it was given."""
-        return self.enter.data.get("ctx")
-
 
 @dataclass(slots=True, eq=False)
 class Call:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from compat.engines.capabilities import CAPABILITIES
 from property_tests.check import Decision
 from property_tests.checks import CHECKS
@@ -9,6 +11,7 @@ from property_tests.oracle import WorldBeside, agent_entries, agents_oracle
 from refengine.profile import SEED_001
 from refengine.testing import Scenario, clock, play
 from refengine.testing.doors import ReferenceEngine
+from refengine.testing.scenario_files import read_scenario
 from refengine.testing.trace import Observation, Trace
 from tests.deciding import handlers, scenario
 
@@ -146,3 +149,45 @@ def test_what_a_hook_left_says_which_tools_the_model_is_told_of() -> None:
     entries = agent_entries(Trace(right(world)), world)
 
     assert [e["left"] for e in entries if e["kind"] == "model_request"] == ["none"]
+
+
+IN_PART = read_scenario(
+    {
+        "agent": {
+            "tools": [
+                {"name": name, "body": [{"op": "ask", "payload": "sure?"}]}
+                for name in ("a", "b")
+            ]
+        },
+        "model_script": ["assistant:[c1:a({})][c2:b({})]", "assistant:done"],
+        "runs": [
+            {"input": ["user:hi"], "checkpoint": "k"},
+            {"resume": "k", "answers": {"a(c1)": True}},
+            {"resume": "k", "answers": {"b(c2)": True}},
+        ],
+    },
+    "a test",
+)
+
+
+@pytest.mark.parametrize(
+    ("run", "address", "clauses"),
+    [
+        (1, " 1 tool a a(c1)", {"INT-007"}),
+        (2, " 1 tool b b(c2)", set()),
+        (2, "another", {"INT-010"}),
+        (2, " 1 tool a a(c1)", {"INT-010", "INT-017"}),
+    ],
+    ids=["told twice", "waiting", "moved on", "answered"],
+)
+def test_an_address_is_told_once_and_again_only_while_it_waits(
+    run: int, address: str, clauses: set[str]
+) -> None:
+    seen = right(IN_PART)
+    at = max(n for n, e in enumerate(seen) if e.kind == "interrupt" and e.run == run)
+    asked = seen[at]
+    parts = {"call_id": "c2", "text": address}
+    data = {**asked.data, "address": parts}
+    seen[at] = Observation(asked.kind, run, asked.seq, data, asked.call_id)
+
+    assert failing(IN_PART, seen) == clauses

@@ -1,4 +1,4 @@
-"""What an extension is, and what of the surface shows: the checks of EXT and SURF."""
+"""What an extension is: the checks of EXT."""
 
 import pytest
 
@@ -52,13 +52,3 @@ def test_an_error_at_build_tells_the_number_of_the_handler():
 
     assert found.holds
     assert found.expected == "h[1]"
-
-
-def test_a_call_that_an_after_hook_put_there_is_not_the_models():
-    op = {"op": "replace_last_if_tool_calls", "msg": "assistant:[c1:t(other)]"}
-    agent = {
-        "tools": [{"name": "t"}],
-        "handlers": [{"id": "h", "after_model": [op]}],
-    }
-
-    assert not decisions(OF["SURF-001"], scenario(agent, "assistant:[c1:t(x)]", DONE))

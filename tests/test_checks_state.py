@@ -7,14 +7,11 @@ import pytest
 from property_tests.checks import (
     cancelling,
 )
-from property_tests.checks.kept_runs import cuts, left_open
 from property_tests.corpus import CorpusWorld
 from property_tests.judging.world import looks_at
 from property_tests.variants import CHANGES, UNASKED
-from refengine.profile import SEED_001
-from refengine.testing.doors import ReferenceEngine
 from refengine.testing.scenario_files import ScenarioError, read_scenario
-from tests.deciding import OF, case_of, scenario, told, worlds
+from tests.deciding import OF, scenario, told, worlds
 
 ASKS = {"name": "a", "result": "r", "body": [{"op": "ask", "payload": "a?"}]}
 CALL = "assistant:[c1:a({})]"
@@ -46,55 +43,6 @@ def test_a_world_may_be_for_a_clause_alone():
 
     assert looks_at(OF["INT-006"], entry)
     assert not looks_at(OF["INT-007"], entry)
-
-
-@pytest.mark.parametrize(
-    ("under", "ends"), [("seed-001", [True]), ("eino-0.8", [False])]
-)
-def test_whether_an_interrupt_can_be_swallowed_is_a_posture(under, ends):
-    tool = {"name": "t", "result": "r", "interrupt": {"info": "?"}}
-    wrap = {"catch_error": "caught"}
-    agent = {"tools": [tool], "handlers": [{"id": "h", "wrap_invokable": wrap}]}
-
-    assert told("INT-001", scenario(agent, "assistant:[c1:t({})]", DONE), under) == ends
-
-
-def test_hooks_of_an_iteration_that_begins_again_are_not_counted():
-    hooks = {"before_model": [{"op": "ask", "payload": "?"}]}
-    world = kept({"handlers": [{"id": "h", **hooks}]}, DONE)
-
-    assert told("INT-002", world) == [1]
-    assert told("INT-002", world, "eino-0.8") == []
-
-
-def test_nothing_is_asked_of_a_run_that_nobody_resumes():
-    world = kept({"tools": [ASKS]}, CALL, DONE, resumes=())
-
-    assert told("INT-007", world)
-    assert not any(told(clause, world) for clause in ("INT-002", "INT-004", "INT-011"))
-
-
-def test_a_resume_that_must_be_refused_goes_on_with_nothing():
-    wrong = {"resume": "k", "answers": {"nobody": 1}}
-    world = kept({"tools": [ASKS]}, CALL, DONE, resumes=[wrong])
-    played = case_of(world, OF["INT-013"], ReferenceEngine(SEED_001), "seed-001").played
-
-    assert [*cuts(played)] == []
-    assert told("INT-013", world) == [["UnknownInterruptError", []]]
-
-
-def test_what_was_open_when_a_run_was_interrupted_is_the_call_that_asks():
-    quick = {"name": "t", "result": "r"}
-    script = "assistant:[c1:t({})][c2:a({})]"
-    agent = {"tools": [quick, ASKS], "handlers": [{"id": "h", "wrap_invokable": {}}]}
-    world = kept(agent, script, DONE)
-    played = case_of(world, OF["INT-004"], ReferenceEngine(SEED_001), "seed-001").played
-    [cut] = cuts(played)
-
-    assert [(e.kind, e.call_id) for e in left_open(cut.before)] == [
-        ("hook_enter", "c2"),
-        ("tool_start", "c2"),
-    ]
 
 
 def test_the_law_compares_with_a_world_in_which_nobody_asks():
@@ -159,7 +107,6 @@ def test_a_stream_that_gave_nothing_need_not_be_closed():
 def test_a_run_that_was_cancelled_in_its_answer_leaves_no_calls():
     world = cancelled({}, "assistant:a b c", when="model_chunk", streaming=True)
 
-    assert told("RUN-022", world) == ["cancelled"]
     assert told("RUN-023", world) == []
 
 

@@ -10,7 +10,6 @@ from typing import Final
 from property_tests.check import Check
 from property_tests.checks import (
     adapted,
-    asking,
     borders,
     callers,
     cancelling,
@@ -20,9 +19,7 @@ from property_tests.checks import (
     equal_ids,
     errors,
     extensions,
-    going_on,
     handed_back,
-    interrupts,
     messages,
     one_call,
     resuming,
@@ -51,10 +48,7 @@ _IN_CODE: Final = tuple(
         ends,
         extensions,
         adapted,
-        interrupts,
-        asking,
         resuming,
-        going_on,
         borders,
         cancelling,
         retrying,

@@ -1,4 +1,7 @@
-"""What cannot be kept is refused where it is put in (contract SER, MSG; seed 000)."""
+"""What cannot be kept is refused where it is put in (contract SER, MSG; seed 000).
+
+What an error has to name is looked for in its text, which is the engine's own.
+"""
 
 from __future__ import annotations
 

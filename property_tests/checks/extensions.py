@@ -1,13 +1,10 @@
-"""EXT: what an extension is, and which are refused (contract §2, "Decided").
-
-And SURF: what of the surface a trace can show (contract §0).
-"""
+"""EXT: what an extension is, and which are refused (contract §2, "Decided")."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final, get_args
+from typing import Final
 
 from compat.engines.capabilities import OF_HOOKS
 from property_tests.check import Check, Decision, PlayedWorld
@@ -18,7 +15,6 @@ from property_tests.checks.extension_names import (
     has_twice,
     same_object,
 )
-from property_tests.checks.specs import keeps_ids
 from property_tests.checks.taking_part import (
     HANDLER_HOOKS,
     Who,
@@ -29,60 +25,10 @@ from property_tests.checks.taking_part import (
     who,
 )
 from property_tests.variants import IDENTITY_FIRST, IDENTITY_LAST, PLAIN
-from property_tests.view import Call, HookView, View
-from refengine.loop import Status
+from property_tests.view import HookView, View
 from refengine.profile import Profile
 from refengine.testing.scenario import Scenario
 from refengine.testing.strategies.variants import IDENTITY
-from refengine.testing.trace import Observation
-
-
-def arguments_are_text(case: PlayedWorld) -> Iterator[Decision]:
-    """Ask that the first one to see a call is given the model's very text."""
-    if not all(map(keeps_ids, case.scenario.all_agents)):
-        return
-    for now in case.played.iterations:
-        ids = [each.id for each in now.message.tool_calls] if now.message else []
-        # An after-hook may put another call of that id in the place of the model's.
-        if now.after or len(set(ids)) < len(ids):
-            continue
-        for call in now.calls.values():
-            found = _first_arguments(call)
-            if call.call is not None and found is not None:
-                at, got = found
-                claim = "arguments of a call, as the model wrote them"
-                yield Decision(claim, call.call.arguments, got, at)
-
-
-def ends_are_known(case: PlayedWorld) -> Iterator[Decision]:
-    """Ask that every run has an end, and one of those that there are."""
-    if case.played.build_error is not None:
-        return
-    for run in case.played.runs:
-        known = run.status in get_args(Status)
-        claim = "the status of a run is one of those that the contract names"
-        expected = run.status if known else list(get_args(Status))
-        yield Decision(claim, expected, run.status, run.end)
-
-
-def _first_arguments(call: Call) -> tuple[Observation, object] | None:
-    """Return the arguments that the outermost wrapper, or the tool, was given."""
-    if call.hooks:
-        return call.hooks[0].enter, call.hooks[0].seen["arguments"]
-    if call.starts:
-        return call.starts[0], call.starts[0].data["arguments"]
-    return None
-
-
-SURFACE_CHECKS: Final = (
-    Check(
-        clause="SURF-001",
-        decide=arguments_are_text,
-        needs=frozenset(("arguments_text",)),
-    ),
-    Check(clause="SURF-002", decide=ends_are_known),
-)
-
 
 EVERY_HOOK: Final = OF_HOOKS - {"adapted_structs"}
 """The capabilities that a handler with every hook needs."""
@@ -259,7 +205,6 @@ def _has_pipeline_hook(scenario: Scenario) -> bool:
 
 
 CHECKS: Final = (
-    *SURFACE_CHECKS,
     Check(
         clause="EXT-001",
         decide=identity,

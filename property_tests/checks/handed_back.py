@@ -1,8 +1,8 @@
-"""ERR, INT, RUN: the history that a run hands back which did not come to its end.
+"""ERR, RUN: the history that a run hands back which did not come to its end.
 
-One that failed or was interrupted has what it had before the part in which it stopped:
-a pass of hooks, the model, the calls of a message. One that was cancelled also has what
-had ended of that part: the whole answer, and the results of calls.
+One that failed has what it had before the part in which it stopped: a pass of hooks,
+the model, the calls of a message. One that was cancelled also has what had ended of
+that part: the whole answer, and the results of calls.
 
 An engine that raises leaves its door nothing but what the run was given, so of one that
 does not declare ``failed_history`` a failed run that holds just that is not judged.
@@ -16,21 +16,14 @@ from typing import Final, TypeAlias, cast
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.cancelling import CANCEL, cancelled, cancels
 from property_tests.checks.histories import response_of
-from property_tests.checks.interrupts import RESUME
 from property_tests.checks.kept_runs import (
-    address_of,
-    interrupts,
-    is_again,
-    keeps,
     left_open,
-    rows,
 )
 from property_tests.checks.specs import keeps_ids, tool_wraps
 from property_tests.view import AFTER, BEFORE, HookView, Iteration, RunView, View
 from refengine.messages import Message
 
 FAILED: Final = "what a failed run hands back: its history before what failed began"
-STOPPED: Final = "what an interrupted run hands back: its history before what asks"
 NO_ANSWER: Final = "a run that did not come to its end has no answer"
 CANCELLED: Final = "what a cancelled run hands back: its history as far as it came"
 RESULTS: Final = "results that a cancelled run hands back, one for each call"
@@ -63,23 +56,6 @@ def more_than_given(case: PlayedWorld) -> Iterator[Decision]:
         expected = _before_failure(case.played, run)
         if expected is not None and [*expected] != [*run.given]:
             yield Decision(FAILED, expected, run.final, run.end)
-
-
-def of_interrupted(case: PlayedWorld) -> Iterator[Decision]:
-    """Ask that an interrupted run keeps all that came before what asks, and no more."""
-    if not comparable(case):
-        return
-    for row in rows(case.played):
-        before: RunView | None = None
-        for run in row:
-            if run.status != "interrupted" or not interrupts(run):
-                break
-            expected = _before_question(case.played, run, before)
-            if expected is not None:
-                yield Decision(STOPPED, expected, run.final, run.end)
-            if not _ends(run):
-                yield Decision(NO_ANSWER, None, run.answer, run.end)
-            before = run
 
 
 def of_cancelled(case: PlayedWorld) -> Iterator[Decision]:
@@ -125,12 +101,6 @@ def _results(run: RunView, base: Messages) -> Iterator[Decision]:
             yield Decision(ENDED, text, each.content, ends[-1])
 
 
-def _ends(run: RunView) -> bool:
-    """Tell whether a run asks after its agent, where there is an answer."""
-    asks_last = address_of(interrupts(run)[0]).get("hook") == "after_agent"
-    return bool(run.after_agent) or asks_last
-
-
 def _before_failure(view: View, run: RunView) -> Messages | None:
     """Return the history before what failed began; None if nothing tells."""
     passed = _before_pass(run, _open_hook(run))
@@ -144,23 +114,6 @@ def _before_failure(view: View, run: RunView) -> Messages | None:
     if not used_up and any(call.errors for call in now.calls.values()):
         return _with_response(view, run, now)
     return None
-
-
-def _before_question(
-    view: View, run: RunView, before: RunView | None
-) -> Messages | None:
-    """Return the history before the part that asks; None if nothing tells.
-
-    A part that had begun in the run before this one, and asks again, changes nothing.
-    """
-    earlier, now = None if before is None else before.final, _last(run)
-    if interrupts(run)[0].call_id is not None:
-        began = now is not None and _has_asked(now)
-        return _with_response(view, run, now) if now and began else earlier
-    hook = _open_hook(run)
-    if hook == "wrap_model":
-        return None if now is None else _asked_with(now)
-    return _before_pass(run, hook, earlier)
 
 
 def _when_cancelled(view: View, run: RunView) -> Messages | None:
@@ -183,32 +136,19 @@ def _last(run: RunView) -> Iteration | None:
     return run.iterations[-1] if run.iterations else None
 
 
-def _has_asked(now: Iteration) -> bool:
-    """Tell whether an iteration holds more than calls that it had come to before."""
-    return bool(now.before or now.model_wraps or now.request or now.after)
-
-
 def _open_hook(run: RunView) -> str | None:
     """Return the innermost hook of a pass, or around the model, that was not left."""
     opened = [e for e in left_open(run) if e.call_id is None]
     return str(opened[-1].data.get("hook")) if opened else None
 
 
-def _before_pass(
-    run: RunView, hook: str | None, earlier: Messages | None = None
-) -> Messages | None:
-    """Return the history before the pass of a hook began; None for one of no pass.
-
-    What is entered again stands where a run goes on: its pass began in an ``earlier``
-    one, which handed back just that.
-    """
+def _before_pass(run: RunView, hook: str | None) -> Messages | None:
+    """Return the history before the pass of a hook began; None for one of no pass."""
     now = _last(run)
     hooks: Sequence[HookView] = run.after_agent if hook == "after_agent" else ()
     if now is not None and hook in BEFORE | AFTER:
         hooks = now.before if hook in BEFORE else now.after
-    if not hooks:
-        return None
-    return earlier if is_again(hooks[0].enter) else _seen(hooks[0])
+    return _seen(hooks[0]) if hooks else None
 
 
 def _seen(hook: HookView) -> Messages:
@@ -237,6 +177,5 @@ CHECKS: Final = (
     Check(
         clause="ERR-034", decide=more_than_given, needs=frozenset(("failed_history",))
     ),
-    Check(clause="INT-020", decide=of_interrupted, needs=RESUME, meant=keeps),
     Check(clause="RUN-027", decide=of_cancelled, needs=CANCEL, meant=cancels),
 )

@@ -72,14 +72,6 @@ def answers_itself(agent: AgentSpec) -> bool:
     return any(each.short_circuit is not None or each.catch_error for each in wraps)
 
 
-def keeps_results(agent: AgentSpec) -> bool:
-    """Tell whether what a tool gave is part of every result that wrappers make."""
-    return all(
-        (each.set_result, each.set_stream, each.map_result) == (None, None, None)
-        for each in tool_wraps(agent)
-    ) and not answers_itself(agent)
-
-
 def all_tools(agent: AgentSpec) -> Iterator[ToolSpec]:
     """Yield every tool that the agent may have, whoever brings it."""
     yield from agent.tools

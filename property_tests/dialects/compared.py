@@ -46,8 +46,12 @@ GIVEN: Final = frozenset(
 At the end of a run the world looks at what was kept.
 """
 BEHIND: Final = 1 << 30
-NOTICES: Final = frozenset(("warning", "ignored_change", "tools_removed"))
-"""What an engine says of itself: nothing that it does is a consequence of that."""
+NOTICES: Final = frozenset(
+    ("warning", "ignored_change", "tools_removed", "caller_object_changed")
+)
+"""What an engine says of itself, and what the world says of the caller's objects:
+nothing that an engine does is a consequence of that.
+"""
 KEPT: Final = 1000
 """So many worlds of a reference are kept: those of a matrix come again and again."""
 

@@ -140,7 +140,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "no-step-for-calls",
         "A kept run writes no step when its model has called tools.",
-        "SER-013 SER-014",
+        "SER-013",
         patch("resume.calls_begin", _unwritten),
     ),
     broken(
