@@ -11,7 +11,10 @@ An entry of a projection is an observation with what is in its data, and besides
   another call of the same message has that id, too;
 - ``left``, which tools the last hook before the agent left: ``none``, ``some``, or
   ``doubled`` where two have one name;
-- ``behind``, what the world gave last before it, in its run;
+- ``behind``, what the world gave last before it, in its call if it belongs to one, else
+  in its run;
+- ``outer``, the wrapper of its call, or of its model call, that it was met in: its
+  ``extension``, ``position`` and what it had ``seen``;
 - ``turn``, how many requests the run had sent to the model before;
 - ``part`` of a hook: where in a run it acts, of whichever interface it is;
 - ``first`` where no other entry of its part and turn, or of its call, came before, or
@@ -75,6 +78,8 @@ PIECE: Final = ")][None:None("
 """Stands in what an event shows between two pieces of the arguments of a call."""
 PART_OF: Final = {"model_request": "around_model", "tool_start": "around_tool"}
 """The part that stands around what begins, innermost."""
+AROUND: Final = frozenset(PART_OF.values())
+OUTER: Final = ("extension", "position", "seen")
 BEGUN: Final = frozenset(("hook_enter", "hook_exit", *PART_OF))
 _PARTS: Final[Mapping[str, str]] = {
     "before_agent": "before_agent",
@@ -189,7 +194,7 @@ def agent_entries(trace: Trace, _: object) -> Sequence[Entry]:
     errors = {each.run: each.data.get("class") for each in trace.of("event")}
     ended = {each.run: each.data["status"] for each in trace.of("run_end")}
     found: list[dict[str, Json]] = []
-    left, gave = "", dict[int, str]()
+    left, gave, open_ = "", dict[object, str](), _OpenWrappers()
     for each in trace:
         data = cast("dict[str, Json]", to_json(each.data, written))
         row: dict[str, Json] = {**data, "kind": each.kind, "run": each.run}
@@ -204,12 +209,14 @@ def agent_entries(trace: Trace, _: object) -> Sequence[Entry]:
         if each.call_id is not None:
             row["call"] = each.call_id
             row["twin"] = (each.run, each.call_id) in twins
-        row["behind"] = gave.get(each.run, "")
-        found.append({**row, "turn": turns[each.run]})
+        row["turn"] = turns[each.run]
+        call = (each.run, row["turn"], each.call_id)
+        row["behind"] = gave.get(call if "call" in row else each.run, "")
+        found.append(row)
         if each.kind in GIVEN or each.kind == "hook_exit":
-            gave[each.run] = each.kind
+            gave[each.run] = gave[call] = each.kind
         if each.kind in BEGUN:
-            found[-1].update(_beginning(found[-1], begun), left=left)
+            row.update(_beginning(row, begun), left=left, outer=open_.around(row))
         if row.get("part") == "before_agent" and "given" in row:
             left = _left(row)
         turns[each.run] += each.kind == "model_request"
@@ -226,6 +233,31 @@ def _beginning(row: Entry, begun: Counter[tuple[object, ...]]) -> Mapping[str, J
     begun[one] += 1
     begun[turn] += first and "call" in row and row["kind"] != "hook_exit"
     return {"first": first, "sibling": first and calls > 0, "calls": calls}
+
+
+class _OpenWrappers:
+    """The wrappers that stand open around calls of tools and of the model."""
+
+    def __init__(self) -> None:
+        self._open: dict[object, dict[object, Json]] = {}
+
+    def around(self, row: Entry) -> Json:
+        """Return which wrapper an entry was met in; put down whether it is one.
+
+        One that is entered again had raised, with all that was further in.
+        """
+        part = row.get("part") or PART_OF[row["kind"]]
+        if part not in AROUND:
+            return None
+        tool = (row["turn"], row.get("call")) if part == "around_tool" else ()
+        inside = self._open.setdefault((row["run"], part, tool), {})
+        me = (row.get("hook"), row.get("extension"), row.get("position"))
+        while me in inside:
+            inside.popitem()
+        outer = next(reversed(inside.values()), None)
+        if row["kind"] == "hook_enter":
+            inside[me] = {name: row.get(name) for name in OUTER}
+        return outer
 
 
 def _left(row: Entry) -> str:

@@ -24,12 +24,10 @@ from property_tests.checks import (
     handed_back,
     interrupts,
     messages,
-    one_call,
     resuming,
     retrying,
     streaming,
     timing,
-    wrapping,
 )
 from property_tests.oracle import compared_checks
 from property_tests.registry import place_of
@@ -39,8 +37,6 @@ _IN_CODE: Final = tuple(
     for module in (
         messages,
         callers,
-        wrapping,
-        one_call,
         streaming,
         timing,
         errors,
