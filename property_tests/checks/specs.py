@@ -42,12 +42,6 @@ def writes_options(agent: AgentSpec) -> bool:
     return any(each.clear_options or each.set_options is not None for each in wraps)
 
 
-def hides_once(agent: AgentSpec) -> bool:
-    """Tell whether some wrapper takes tools out of one request, and not of all."""
-    models = (each.wrap_model for each in agent.handlers)
-    return any(each is not None and each.hide_on_call for each in models)
-
-
 def keeps_ids(agent: AgentSpec) -> bool:
     """Tell whether no wrapper asks for another call id.
 
