@@ -8,16 +8,22 @@ engine declares. Of several that differ those fail that do so first.
 An entry of a projection is an observation with what is in its data, and besides
 
 - ``call``, the id of the call that it belongs to, if it belongs to one; ``twin`` where
-  another call of the same message has that id, too;
+  another call of the same message has that id, too, and ``twins`` where two calls of
+  its run do;
 - ``left``, which tools the last hook before the agent left: ``none``, ``some``, or
   ``doubled`` where two have one name;
-- ``behind``, what the world gave last before it, in its run;
+- ``behind``, what the world gave last before it, in its call if it belongs to one, else
+  in its run;
+- ``outer``, the wrapper of its call, or of its model call, that it was met in: its
+  ``extension``, ``position`` and what it had ``seen``;
 - ``turn``, how many requests the run had sent to the model before;
 - ``part`` of a hook: where in a run it acts, of whichever interface it is;
 - ``first`` where no other entry of its part and turn, or of its call, came before, or
   where no other hook of these was left before;
-- ``sibling`` where another call of the same message had begun before, of which there
-  were so many ``calls``;
+- ``sibling`` where another call of the same message had begun before; there were so
+  many ``calls``;
+- ``waited`` where it is the first of its call behind the start of a tool that takes its
+  time;
 - ``ended``, how its run did: what a run tells that failed is not what it would else;
 - ``failed``, the class of the error that its run ended with;
 - ``given`` where the world gave the engine something: that a hook made, say;
@@ -30,10 +36,11 @@ An entry of a projection is an observation with what is in its data, and besides
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
+from itertools import chain
 from typing import Any, Final, cast
 
 from compat.profiles.confirming import without_own_words
@@ -78,6 +85,8 @@ PIECE: Final = ")][None:None("
 """Stands in what an event shows between two pieces of the arguments of a call."""
 PART_OF: Final = {"model_request": "around_model", "tool_start": "around_tool"}
 """The part that stands around what begins, innermost."""
+AROUND: Final = frozenset(PART_OF.values())
+OUTER: Final = ("extension", "position", "seen")
 BEGUN: Final = frozenset(("hook_enter", "hook_exit", *PART_OF))
 _PARTS: Final[Mapping[str, str]] = {
     "before_agent": "before_agent",
@@ -187,30 +196,35 @@ def _with_consequences(
 def agent_entries(trace: Trace, scenario: Scenario) -> Sequence[Entry]:
     """Return a trace of an agent as projections read it."""
     written = dict[int, Json]()
-    twins, turns = _twins(trace), Counter[int]()
-    begun = Counter[tuple[object, ...]]()
+    twins, slow = _twins(trace), _slow(scenario)
+    turns, begun = Counter[int](), Counter[tuple[object, ...]]()
     errors = {each.run: each.data.get("class") for each in trace.of("event")}
     ended = {each.run: each.data["status"] for each in trace.of("run_end")}
     resumed = {each.run for each in trace.of("resume")}
     asked = _asked(trace, scenario)
     found: list[dict[str, Json]] = []
-    left, gave = "", dict[int, str]()
+    left, open_ = "", _OpenWrappers()
+    gave, begins = dict[object, str](), dict[object, bool]()
     for each in trace:
-        data = cast("dict[str, Json]", to_json(each.data, written))
-        row: dict[str, Json] = {**data, "kind": each.kind, "run": each.run}
+        row = _alone(each, cast("dict[str, Json]", to_json(each.data, written)))
         row["ended"] = str(ended.get(each.run))
         row["failed"] = str(errors.get(each.run))
         row["resumed"] = each.run in resumed
-        row.update(_told(each, asked))
+        if each.seq in asked:
+            row["asked"] = asked[each.seq]
+        row["turn"], row["twins"] = turns[each.run], each.run in twins
+        call = (each.run, row["turn"], each.call_id)
         if each.call_id is not None:
             row["call"] = each.call_id
-            row["twin"] = (each.run, each.call_id) in twins
-        row["behind"] = gave.get(each.run, "")
-        found.append({**row, "turn": turns[each.run]})
-        if each.kind in GIVEN or each.kind == "hook_exit":
-            gave[each.run] = each.kind
+            row["twin"] = each.call_id in twins.get(each.run, ())
+            row["waited"], row["calls"] = begins.get(call, False), begun[call[:2]]
+            begins[call] = each.kind == "tool_start" and row["name"] in slow
+        row["behind"] = gave.get(call if "call" in row else each.run, "")
+        found.append(row)
+        if each.kind in GIVEN or "given" in row:
+            gave[each.run] = gave[call] = each.kind
         if each.kind in BEGUN:
-            found[-1].update(_beginning(found[-1], begun), left=left)
+            row.update(_beginning(row, begun), left=left, outer=open_.around(row))
         if row.get("part") == "before_agent" and "given" in row:
             left = _left(row)
         turns[each.run] += each.kind == "model_request"
@@ -219,16 +233,33 @@ def agent_entries(trace: Trace, scenario: Scenario) -> Sequence[Entry]:
     return found
 
 
-def _told(seen: Observation, asked: Mapping[int, str]) -> Mapping[str, Json]:
-    """Return what an entry of some kind has besides its data."""
+def _alone(seen: Observation, data: Mapping[str, Json]) -> dict[str, Json]:
+    """Return what an entry says that needs no other."""
+    row: dict[str, Json] = {**data, "kind": seen.kind, "run": seen.run}
     if seen.kind == "event":
-        return {"what": str(seen.data["kind"]), "shown": _shown(seen)}
-    if seen.kind == "interrupt":
-        return {"asked": asked[seen.seq]}
-    if seen.kind not in HOOKS:
-        return {}
-    part: dict[str, Json] = {"part": _PARTS.get(str(seen.data["hook"]), "around_tool")}
-    return {**part, "given": True} if seen.kind == "hook_exit" else part
+        row["what"], row["shown"] = data["kind"], _shown(seen)
+    if seen.kind in HOOKS:
+        row["part"] = _PARTS.get(str(data["hook"]), "around_tool")
+    if seen.kind == "hook_exit":
+        row["given"] = True
+    return row
+
+
+def _slow(scenario: Scenario) -> frozenset[str]:
+    """Return the names that only tools have which take their time.
+
+    Those that handlers bring are left out: they may take the place of others.
+    """
+    found = [
+        tool
+        for agent in scenario.all_agents
+        for tool in chain(
+            agent.tools, *(each.additional_tools for each in agent.middlewares)
+        )
+    ]
+    return frozenset(tool.name for tool in found) - {
+        tool.name for tool in found if not tool.delay_ms
+    }
 
 
 def _beginning(row: Entry, begun: Counter[tuple[object, ...]]) -> Mapping[str, Json]:
@@ -262,6 +293,31 @@ def _asked(trace: Trace, scenario: Scenario) -> Mapping[int, str]:
     return found
 
 
+class _OpenWrappers:
+    """The wrappers that stand open around calls of tools and of the model."""
+
+    def __init__(self) -> None:
+        self._open: dict[object, dict[object, Json]] = {}
+
+    def around(self, row: Entry) -> Json:
+        """Return which wrapper an entry was met in; put down whether it is one.
+
+        One that is entered again had raised, with all that was further in.
+        """
+        part = row.get("part") or PART_OF[row["kind"]]
+        if part not in AROUND:
+            return None
+        tool = (row["turn"], row.get("call")) if part == "around_tool" else ()
+        inside = self._open.setdefault((row["run"], part, tool), {})
+        me = (row.get("hook"), row.get("extension"), row.get("position"))
+        while me in inside:
+            inside.popitem()
+        outer = next(reversed(inside.values()), None)
+        if row["kind"] == "hook_enter":
+            inside[me] = {name: row.get(name) for name in OUTER}
+        return outer
+
+
 def _left(row: Entry) -> str:
     """Tell which tools a hook before the agent left."""
     found = value_at(row, "value.tools")
@@ -292,16 +348,15 @@ def _shown(event: Observation) -> str | None:
     return f"{text}[{''.join(sorted(calls)) if mixed else calls}"
 
 
-def _twins(trace: Trace) -> set[tuple[int, str]]:
-    """Return the ids that stand twice among the calls of a message, with their run."""
-    return {
-        (each.run, id_)
-        for each in trace
-        for message in _messages(each)
-        if len(message.tool_calls) > 1
-        for id_, often in Counter(call.id for call in message.tool_calls).items()
-        if often > 1
-    }
+def _twins(trace: Trace) -> Mapping[int, set[str]]:
+    """Return, by run, the ids that stand twice among the calls of a message."""
+    found = defaultdict[int, set[str]](set)
+    for each in trace:
+        for message in _messages(each):
+            if len(message.tool_calls) > 1:
+                ids = Counter(call.id for call in message.tool_calls)
+                found[each.run].update(id_ for id_, often in ids.items() if often > 1)
+    return {run: ids for run, ids in found.items() if ids}
 
 
 def _messages(seen: Observation) -> Iterator[Message]:

@@ -29,6 +29,17 @@ ONCE = scenario(
     "assistant:[c1:t({})]",
     "assistant:done",
 )
+INSIDE = scenario(
+    {
+        "tools": [{"name": "t", "error": "boom"}],
+        **handlers(
+            {"wrap_invokable": {"call_next": 2, "catch_error": "caught"}},
+            {"wrap_invokable": {}},
+        ),
+    },
+    "assistant:[c1:t({})]",
+    "assistant:done",
+)
 BOTH = scenario(
     {
         "middlewares": [{"id": "m", "before_chat_model": [{"op": "record"}]}],
@@ -132,6 +143,22 @@ def test_an_entry_says_whether_its_part_begins_with_it() -> None:
 
     assert ("hook_enter", True, False) in begun
     assert ("tool_start", True, False) not in begun
+
+
+def test_an_entry_says_in_which_wrapper_it_was_met_and_upon_what() -> None:
+    seen = agent_entries(Trace(right(INSIDE)), INSIDE)
+    met = [
+        (each["kind"], (each["outer"] or {}).get("extension"), each["behind"])
+        for each in seen
+        if each.get("part") == "around_tool" or each["kind"] == "tool_start"
+    ]
+
+    assert met == [
+        ("hook_enter", None, ""),
+        *[("hook_enter", "h0", ""), ("tool_start", "h1", "")],
+        *[("hook_enter", "h0", "tool_error"), ("tool_start", "h1", "tool_error")],
+        ("hook_exit", None, "tool_error"),
+    ]
 
 
 def test_a_call_under_another_id_is_where_it_began_and_not_before() -> None:

@@ -1,16 +1,27 @@
-"""Calls side by side and runs that share nothing: the checks of CONC."""
+"""Calls side by side and runs that share nothing: what CONC asks for, and of whom."""
 
 import pytest
 
 from property_tests.check import PLAYED
-from property_tests.checks.concurrency import CHECKS
+from property_tests.checks import CHECKS as EVERY
+from property_tests.mutants import mutant
 from property_tests.mutants.engines.concurrency import MUTANTS
+from refengine.profile import SEED_001
 from refengine.testing.scenario_files import read_scenario
-from tests.deciding import accused, decisions, scenario, surviving, undecided
+from tests.deciding import (
+    accused,
+    decisions,
+    scenario,
+    surviving,
+    told,
+    undecided,
+)
 
+CHECKS = [check for check in EVERY if check.family == "CONC"]
 OF = {check.clause: check for check in CHECKS}
 SLOW = {"name": "slow", "result": "late", "delay_ms": 5}
 BROKEN = {"name": "broken", "error": "boom"}
+DONE = "assistant:done"
 TWO = "assistant:[c1:slow({})][c2:broken({})]"
 
 
@@ -23,14 +34,14 @@ def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
 
 
 def test_every_clause_has_a_mutant():
-    named = {clause for mutant in MUTANTS for clause in mutant.violates}
+    named = {clause for each in MUTANTS for clause in each.violates}
 
     assert named >= set(OF)
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)
-def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
-    assert surviving(mutant, CHECKS, "concurrency") == set()
+@pytest.mark.parametrize("wrong", MUTANTS, ids=lambda each: each.id)
+def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(wrong):
+    assert surviving(wrong, CHECKS, "concurrency") == set()
 
 
 @pytest.mark.parametrize(
@@ -45,8 +56,8 @@ def test_what_becomes_of_siblings_is_asked_where_they_are_to_finish(under, decid
 @pytest.mark.parametrize(
     ("under", "order"),
     [
-        ("seed-001", [["c1", "c2"]]),
-        ("eino-draft", [["c2", "c1"]]),
+        ("seed-001", [[["c1"], ["c2"]]]),
+        ("eino-draft", [[["c2"], ["c1"]]]),
         ("eino-0.8", []),
         ("langchain-1", []),
     ],
@@ -82,7 +93,34 @@ def test_a_stream_that_fails_before_it_is_told_is_a_failed_call():
     (found,) = decisions(OF["CONC-006"], scenario({"tools": [stream, BROKEN]}, TWO))
 
     assert found.holds
-    assert found.expected == "c1"
+    assert found.expected == [["c1"]]
+
+
+def test_a_tool_that_takes_its_time_goes_on_when_every_call_has_begun():
+    quick = {"name": "quick"}
+    world = scenario({"tools": [SLOW, quick]}, "assistant:[c1:slow({})][c2:quick({})]")
+
+    assert told("CONC-001", world) == [[["tool_end", 2]]]
+
+
+def test_streams_of_sequential_calls_are_read_one_after_the_other():
+    fault = "sequential-streams-opened-under-seed-001"
+    opened = mutant(fault).wrong(SEED_001)
+    tool = {"name": "s", "kind": "streamable", "chunks": ["a", "b"]}
+    agent = {"tools": [tool], "sequential": True}
+    world = scenario(agent, "assistant:[c1:s(1)][c2:s(2)]", DONE, streaming=True)
+
+    assert [each.holds for each in decisions(OF["CONC-007"], world)] == [True]
+    assert [each.holds for each in decisions(OF["CONC-007"], world, opened)] == [False]
+
+
+def test_calls_of_one_id_are_asked_for_with_all_that_they_gave():
+    tool = {"name": "t", "result": "<args>"}
+    world = scenario({"tools": [tool]}, "assistant:[a:t(1)][a:t(2)]", "assistant:done")
+    ran, _, sent, kept = told("CONC-014", world)
+
+    assert ran == [["t", "1"], ["t", "2"]]
+    assert sent == kept == [["a", "1"], ["a", "2"]]
 
 
 def two_runs(agent, *script):

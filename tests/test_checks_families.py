@@ -51,7 +51,7 @@ CHECKS = {
         *(each for each in checks.handed_back.CHECKS if each.family != "ERR"),
     ),
     "tools": compared("TOOL"),
-    "wrapping": checks.wrapping.CHECKS,
+    "wrapping": compared("WRAP"),
 }
 MUTANTS = {
     "adapted": engines.adapted.MUTANTS,
@@ -78,7 +78,10 @@ MUTANTS = {
         *(e for e in engines.one_call.MUTANTS if "TOOL-024" in e.violates),
         *engines.told.MUTANTS,
     ),
-    "wrapping": engines.wrapping.MUTANTS,
+    "wrapping": (
+        *engines.wrapping.MUTANTS,
+        *(e for e in engines.one_call.MUTANTS if "WRAP-025" in e.violates),
+    ),
 }
 MET = ("direct", "instruction", "order", "tools")
 """Families that any few generated worlds decide."""

@@ -16,17 +16,14 @@ from property_tests.checks import (
     concurrency,
     depth,
     ends,
-    equal_ids,
     errors,
     extensions,
     handed_back,
     messages,
-    one_call,
     resuming,
     retrying,
     streaming,
     timing,
-    wrapping,
 )
 from property_tests.oracle import compared_checks
 from property_tests.registry import place_of
@@ -36,14 +33,11 @@ _IN_CODE: Final = tuple(
     for module in (
         messages,
         callers,
-        wrapping,
-        one_call,
         streaming,
         timing,
         errors,
         handed_back,
         concurrency,
-        equal_ids,
         depth,
         ends,
         extensions,

@@ -8,7 +8,6 @@ from typing import Any, Final, cast
 
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.comparing import alike
-from property_tests.checks.message_calls import factories_fail
 from property_tests.checks.routes import has_tools
 from property_tests.checks.specs import tool_wraps, tools_of
 from property_tests.checks.taking_part import (
@@ -207,9 +206,14 @@ def _countable(scenario: Scenario) -> bool:
         and len(scenario.all_agents) == 1
         and len(set(names)) == len(names)
         and all(map(_leaves_tools, scenario.all_agents[0].handlers))
-        and not factories_fail(scenario.all_agents[0])
+        and not _factories_fail(scenario.all_agents[0])
         and scenario.all_agents[0].unknown_tools_handler is None
     )
+
+
+def _factories_fail(agent: AgentSpec) -> bool:
+    """Tell whether a wrapper cannot be made, so that a call leaves no sign of it."""
+    return any(each.factory_error is not None for each in tool_wraps(agent))
 
 
 def _leaves_tools(handler: HandlerSpec) -> bool:

@@ -6,7 +6,7 @@ and returns outwards is computed from its spec, never by running an engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
 
@@ -18,8 +18,6 @@ from refengine.testing.trace import Observation
 
 Mode: TypeAlias = Literal["invoke", "stream"]
 Key: TypeAlias = tuple[str, int, str]
-TOOL = "the tool"
-"""What stands for the tool where wrappers are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +26,6 @@ class CallWrapper:
 
     key: Key
     spec: ToolWrapSpec
-
-    @property
-    def may_not_be_made(self) -> bool:
-        """Whether it fails before it is entered, for this tool or for all."""
-        wraps = (self.spec, *self.spec.by_tool.values())
-        return any(each.factory_error is not None for each in wraps)
 
 
 @dataclass(slots=True)
@@ -44,12 +36,6 @@ class Execution:
     end: Observation | None = None
     error: Observation | None = None
     chunks: list[str] = field(default_factory=list[str])
-
-    @property
-    def seen(self) -> dict[str, object]:
-        """The call as the tool was given it."""
-        data = self.start.data
-        return {"tool": data["name"], "arguments": data["arguments"]}
 
     @property
     def raised(self) -> str | None:
@@ -70,22 +56,6 @@ class EnteredWrapper:
     inner: list[EnteredWrapper | Execution] = field(
         default_factory=list["EnteredWrapper | Execution"]
     )
-
-    @property
-    def start(self) -> Observation:
-        """Where it was entered."""
-        return self.hook.enter
-
-    @property
-    def seen(self) -> dict[str, object]:
-        """The call as it was given it."""
-        return cast("dict[str, object]", self.hook.seen)
-
-    @property
-    def calls_next(self) -> int:
-        """How often it calls ``next``."""
-        alone = self.spec.error is not None or self.spec.short_circuit is not None
-        return 0 if alone else self.spec.call_next
 
     @property
     def answer(self) -> str | None:
@@ -116,32 +86,6 @@ class CallOnion:
     )
 
     @property
-    def frames(self) -> Iterator[EnteredWrapper]:
-        """Every wrapper that was entered, outer ones first."""
-        return _frames(self.roots)
-
-    @property
-    def executions(self) -> list[Execution]:
-        """Every execution of the tool."""
-        own = [each for each in self.roots if isinstance(each, Execution)]
-        inner = (each for frame in self.frames for each in frame.inner)
-        return own + [each for each in inner if isinstance(each, Execution)]
-
-    def name(self, at: int) -> str:
-        """Return how decisions name the layer at a depth; the tool is the last one."""
-        if at >= len(self.layers):
-            return TOOL
-        extension, position, hook = self.layers[at].key
-        return f"{hook} of {extension} ({position})"
-
-    def named(self, inner: Iterable[EnteredWrapper | Execution]) -> list[str]:
-        """Return the names of what was entered."""
-        return [
-            TOOL if isinstance(each, Execution) else self.name(each.at)
-            for each in inner
-        ]
-
-    @property
     def result(self) -> str | None:
         """The result of the call, None if it failed or nothing tells."""
         if len(self.roots) != 1:
@@ -152,11 +96,6 @@ class CallOnion:
             return left if isinstance(left, str) else None
         chunks = _streamed(root)
         return None if chunks is None else "".join(chunks)
-
-    @property
-    def broke(self) -> bool:
-        """Whether its stream failed after it was open."""
-        return any(e.error is not None and e.chunks for e in self.executions)
 
 
 def layers_of(agent: AgentSpec, mode: Mode) -> tuple[CallWrapper, ...]:
@@ -210,14 +149,6 @@ def returned(inner: EnteredWrapper | Execution) -> object:
     if isinstance(inner, EnteredWrapper):
         return inner.hook.left
     return None if inner.end is None else inner.end.data["result"]
-
-
-def edited(spec: ToolWrapSpec, text: str) -> str:
-    """Return a result in one piece as a wrapper changes it."""
-    text = (spec.prefix_result or "") + text
-    if spec.map_result is not None:
-        text = spec.map_result.replace("<result>", text)
-    return text if spec.set_result is None else spec.set_result
 
 
 def caught(spec: ToolWrapSpec, error: str) -> str | None:
@@ -324,13 +255,6 @@ def _edited_chunks(spec: ToolWrapSpec, chunks: Sequence[str]) -> Sequence[str]:
     if template is None:
         return chunks
     return [template.replace("<result>", chunk) for chunk in chunks]
-
-
-def _frames(inner: Iterable[EnteredWrapper | Execution]) -> Iterator[EnteredWrapper]:
-    for each in inner:
-        if isinstance(each, EnteredWrapper):
-            yield each
-            yield from _frames(each.inner)
 
 
 def _mode(call: Call) -> Mode | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
-from refengine.messages import Json
 from refengine.testing.ops import AppendTools, Op, ToolSpec
 from refengine.testing.scenario import (
     AgentSpec,
@@ -41,20 +40,6 @@ def writes_options(agent: AgentSpec) -> bool:
     wraps: list[ToolWrapSpec | ModelWrapSpec] = [*tool_wraps(agent)]
     wraps += [each for each in models if each is not None]
     return any(each.clear_options or each.set_options is not None for each in wraps)
-
-
-def written_by(
-    wrap: ToolWrapSpec | ModelWrapSpec, options: Mapping[str, Json]
-) -> Mapping[str, Json]:
-    """Return the options of a call as a wrapper hands them on that was given these."""
-    left = {} if wrap.clear_options else {**options}
-    return {**left, **(wrap.set_options or {})}
-
-
-def hides_once(agent: AgentSpec) -> bool:
-    """Tell whether some wrapper takes tools out of one request, and not of all."""
-    models = (each.wrap_model for each in agent.handlers)
-    return any(each is not None and each.hide_on_call for each in models)
 
 
 def keeps_ids(agent: AgentSpec) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from property_tests.checks.positions import objects
+from property_tests.checks.passages import origin
 from property_tests.checks.specs import keeps_ids
 from property_tests.remembering import each_once
 from property_tests.view import Call, HookView, Iteration, RunView, View
@@ -59,10 +59,11 @@ def handlers_with(agent: AgentSpec, hook: str) -> list[Who]:
 
     A handler that a scenario gives no hook takes part in ``before_agent``.
     """
+    objects = (origin(agent, each) for each in range(len(agent.handlers)))
     return [
-        (agent.handlers[at].id or f"handler-{at}", at)
-        for at in objects(agent)
-        if hook in hooks_of(agent.handlers[at])
+        (spec.id or f"handler-{at}", at)
+        for at, spec in objects
+        if hook in hooks_of(spec)
     ]
 
 

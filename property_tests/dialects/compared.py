@@ -52,6 +52,8 @@ NOTICES: Final = frozenset(
 """What an engine says of itself, and what the world says of the caller's objects:
 nothing that an engine does is a consequence of that.
 """
+INERT: Final = ("options",)
+"""What the models and tools of a world are given and do not look at."""
 KEPT: Final = 1000
 """So many worlds of a reference are kept: those of a matrix come again and again."""
 
@@ -104,7 +106,9 @@ def _decision(
     claim = f"what the reference does{f' ({lane})' if lane else ''}"
     if found is None:
         return DialectDecision(claim, one.entries, other.entries)
-    causes = all(each.kind not in NOTICES for each in projection.patterns)
+    causes = all(
+        each.kind not in NOTICES and each.show != INERT for each in projection.patterns
+    )
     place, at = found.place, found.at
     return DialectDecision(claim, one.entries, other.entries, place, at, causes)
 

@@ -235,7 +235,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "new-inputs-ignored",
         "A tool is given the outermost input, whatever was handed on.",
-        "WRAP-007 WRAP-008",
+        "WRAP-008",
         PatchedDoor("new-inputs-ignored", _first_input_counts),
     ),
     wrong(
