@@ -18,7 +18,6 @@ from property_tests.checks import (
     depth,
     ends,
     equal_ids,
-    errors,
     extensions,
     going_on,
     handed_back,
@@ -26,7 +25,6 @@ from property_tests.checks import (
     messages,
     one_call,
     resuming,
-    retrying,
     streaming,
     timing,
     wrapping,
@@ -43,7 +41,6 @@ _IN_CODE: Final = tuple(
         one_call,
         streaming,
         timing,
-        errors,
         handed_back,
         concurrency,
         equal_ids,
@@ -57,7 +54,6 @@ _IN_CODE: Final = tuple(
         going_on,
         borders,
         cancelling,
-        retrying,
     )
     for check in module.CHECKS
 )

@@ -1,4 +1,4 @@
-"""A run that is cancelled: how it is left, and what it tells (contract RUN, ERR)."""
+"""A run that is cancelled: how it is left, and what it tells (contract RUN)."""
 
 from __future__ import annotations
 
@@ -28,14 +28,6 @@ def statuses(case: PlayedWorld) -> Iterator[Decision]:
             expected = "cancelled" if cancelled else "interrupted"
             what = "the status of a run that was cancelled or interrupted"
             yield Decision(what, expected, run.status, run.end)
-
-
-def no_event(case: PlayedWorld) -> Iterator[Decision]:
-    """Ask that no event tells of a cancellation, as an error or otherwise."""
-    for run, _ in cancelled(case):
-        events = [e for e in run.events if e.data.get("kind") in {"error", "interrupt"}]
-        at = events[0] if events else run.end
-        yield Decision("events that tell how a run ended", 0, len(events), at)
 
 
 def no_dangling_call(case: PlayedWorld) -> Iterator[Decision]:
@@ -185,7 +177,6 @@ def _ends_early(scenario: Scenario) -> bool:
 
 
 CHECKS: Final = (
-    Check(clause="ERR-022", decide=no_event, needs=CANCEL, meant=cancels),
     Check(
         clause="RUN-022",
         decide=statuses,

@@ -1,11 +1,8 @@
-"""ERR, INT, RUN: the history that a run hands back which did not come to its end.
+"""INT, RUN: the history that a run hands back which did not come to its end.
 
-One that failed or was interrupted has what it had before the part in which it stopped:
-a pass of hooks, the model, the calls of a message. One that was cancelled also has what
-had ended of that part: the whole answer, and the results of calls.
-
-An engine that raises leaves its door nothing but what the run was given, so of one that
-does not declare ``failed_history`` a failed run that holds just that is not judged.
+One that was interrupted has what it had before the part in which it stopped: a pass of
+hooks, the model, the calls of a message. One that was cancelled also has what had ended
+of that part: the whole answer, and the results of calls.
 """
 
 from __future__ import annotations
@@ -29,7 +26,6 @@ from property_tests.checks.specs import keeps_ids, tool_wraps
 from property_tests.view import AFTER, BEFORE, HookView, Iteration, RunView, View
 from refengine.messages import Message
 
-FAILED: Final = "what a failed run hands back: its history before what failed began"
 STOPPED: Final = "what an interrupted run hands back: its history before what asks"
 NO_ANSWER: Final = "a run that did not come to its end has no answer"
 CANCELLED: Final = "what a cancelled run hands back: its history as far as it came"
@@ -37,32 +33,6 @@ RESULTS: Final = "results that a cancelled run hands back, one for each call"
 ENDED: Final = "the result of a call that had ended when its run was cancelled"
 
 Messages: TypeAlias = "Sequence[Message]"
-
-
-def of_failed(case: PlayedWorld) -> Iterator[Decision]:
-    """Ask that a failed run keeps all that came before what failed, and no more."""
-    if not comparable(case):
-        return
-    for run in case.played.runs:
-        if run.status != "error" or run.end is None or run.spec.resume is not None:
-            continue
-        given_back = not run.final or [*run.final] == [*run.given]
-        expected = None if given_back else _before_failure(case.played, run)
-        if expected is not None:
-            yield Decision(FAILED, expected, run.final, run.end)
-
-
-def more_than_given(case: PlayedWorld) -> Iterator[Decision]:
-    """Ask that a failed run hands back its history, where it had more than its input.
-
-    For engines that can: what exactly it hands back is asked of all.
-    """
-    for run in case.played.runs if comparable(case) else ():
-        if run.status != "error" or run.end is None or run.spec.resume is not None:
-            continue
-        expected = _before_failure(case.played, run)
-        if expected is not None and [*expected] != [*run.given]:
-            yield Decision(FAILED, expected, run.final, run.end)
 
 
 def of_interrupted(case: PlayedWorld) -> Iterator[Decision]:
@@ -129,21 +99,6 @@ def _ends(run: RunView) -> bool:
     """Tell whether a run asks after its agent, where there is an answer."""
     asks_last = address_of(interrupts(run)[0]).get("hook") == "after_agent"
     return bool(run.after_agent) or asks_last
-
-
-def _before_failure(view: View, run: RunView) -> Messages | None:
-    """Return the history before what failed began; None if nothing tells."""
-    passed = _before_pass(run, _open_hook(run))
-    now = _last(run)
-    if passed is not None or now is None:
-        return passed
-    if now.model_error is not None and now.response is None:
-        return _asked_with(now)
-    # Calls of a run that has used up its iterations ended, whatever was caught in them.
-    used_up = run.failed_as == "MaxIterationsExceededError"
-    if not used_up and any(call.errors for call in now.calls.values()):
-        return _with_response(view, run, now)
-    return None
 
 
 def _before_question(
@@ -233,10 +188,6 @@ def _with_response(view: View, run: RunView, now: Iteration) -> Messages | None:
 
 
 CHECKS: Final = (
-    Check(clause="ERR-031", decide=of_failed),
-    Check(
-        clause="ERR-034", decide=more_than_given, needs=frozenset(("failed_history",))
-    ),
     Check(clause="INT-020", decide=of_interrupted, needs=RESUME, meant=keeps),
     Check(clause="RUN-027", decide=of_cancelled, needs=CANCEL, meant=cancels),
 )

@@ -104,22 +104,6 @@ def pipeline_hooks(run: RunView) -> list[HookView]:
     return sorted(found, key=lambda each: each.enter.seq)
 
 
-def shown_names(agent: AgentSpec) -> dict[int, str] | None:
-    """Return the handlers' names as errors say them; equal ones are numbered.
-
-    None if an object stands there twice: an error may name either place.
-    """
-    if any(each.same_as is not None for each in agent.handlers):
-        return None
-    names = [each.id or f"handler-{at}" for at, each in enumerate(agent.handlers)]
-    often, so_far = Counter(names), Counter[str]()
-    shown: dict[int, str] = {}
-    for at, name in enumerate(names):
-        shown[at] = name if often[name] == 1 else f"{name}[{so_far[name]}]"
-        so_far[name] += 1
-    return shown
-
-
 @dataclass(frozen=True, slots=True)
 class Failed:
     """What ends a call with an error: the error's text, and whose it is.
@@ -131,11 +115,6 @@ class Failed:
     text: str
     handler: int | None = None
     wrapper: PassageLayer | None = None
-
-    @property
-    def by_tool(self) -> bool:
-        """Whether the tool itself raised."""
-        return self.handler is None and self.wrapper is None
 
 
 def fate(call: Call, name: str, way: Passage) -> Failed | None:
