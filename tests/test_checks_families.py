@@ -15,19 +15,22 @@ from property_tests.playing import VariantPlayer
 from property_tests.registry import contract
 from refengine.profile import PROFILES
 from refengine.testing.doors import ReferenceEngine
-from tests.deciding import accused, surviving, undecided
+from tests.deciding import accused, surviving, undecided, worlds
 
 
-def compared(family: str) -> tuple[Check, ...]:
-    """Return what decides the clauses of a family that are decided by comparison."""
+def compared(*families: str) -> tuple[Check, ...]:
+    """Return what decides the clauses of families that are decided by comparison."""
     every = checks.CHECKS
-    return tuple(each for each in every if each.compares and each.family == family)
+    return tuple(each for each in every if each.compares and each.family in families)
 
 
+STATE = {each.clause for each in worlds("state")}
+"""Clauses whose fixed worlds are among those of kept, cancelled and retried runs."""
 CHECKS = {
     "adapted": checks.adapted.CHECKS,
     "context": compared("CTX"),
     "direct": compared("RD"),
+    "errors": tuple(e for e in compared("ERR") if e.clause not in STATE),
     "events": compared("EVT"),
     "extensions": (
         *checks.extensions.CHECKS,
@@ -47,8 +50,8 @@ CHECKS = {
         *checks.resuming.CHECKS,
         *checks.borders.CHECKS,
         *checks.cancelling.CHECKS,
-        *checks.retrying.CHECKS,
-        *(each for each in checks.handed_back.CHECKS if each.family != "ERR"),
+        *checks.handed_back.CHECKS,
+        *(each for each in compared("ERR", "STR") if each.clause in STATE),
     ),
     "tools": compared("TOOL"),
     "wrapping": compared("WRAP"),
@@ -57,6 +60,7 @@ MUTANTS = {
     "adapted": engines.adapted.MUTANTS,
     "context": engines.context.MUTANTS,
     "direct": engines.direct.MUTANTS,
+    "errors": (*engines.errors.MUTANTS, *engines.failed_runs.MUTANTS),
     "events": engines.events.MUTANTS,
     "extensions": engines.extensions.MUTANTS,
     "instruction": engines.instruction.MUTANTS,

@@ -110,56 +110,6 @@ def test_a_run_that_was_cancelled_in_its_answer_leaves_no_calls():
     assert told("RUN-023", world) == []
 
 
-FAILS = {"error": "overloaded"}
-
-
-def test_what_is_worth_another_attempt_is_the_policys():
-    policy = {"max_retries": 1, "retry_on": "overloaded"}
-    world = scenario({"retry": policy}, FAILS, {"error": "bad"})
-
-    assert told("ERR-026", world)[0] is True
-    assert told("ERR-027", world) == [["error", "model", "bad"]]
-
-
-def test_each_iteration_has_attempts_of_its_own():
-    tool = {"name": "t", "result": "r"}
-    agent = {"tools": [tool], "retry": {"max_retries": 1}}
-    world = scenario(agent, FAILS, "assistant:[c1:t({})]", FAILS, FAILS)
-
-    assert told("ERR-027", world) == [["error", "retry_exhausted", "overloaded"]]
-
-
-def test_nothing_is_asked_of_a_model_that_does_not_fail():
-    world = scenario({"retry": {"max_retries": 1}}, DONE)
-
-    assert not any(told(each, world) for each in ("ERR-026", "ERR-027", "STR-023"))
-
-
-FALLS_BACK = {"max_retries": 1, "wait_ms": 10, "fall_back": ["second", "third"]}
-
-
-def test_each_model_has_the_attempts_of_the_policy():
-    world = scenario({"retry": FALLS_BACK}, FAILS, FAILS, FAILS, DONE)
-
-    models = [each for each in told("ERR-032", world) if isinstance(each, str)]
-    assert models == ["", "", "second", "second"]
-
-
-def test_time_passes_before_a_retry_and_not_before_another_model():
-    world = scenario({"retry": FALLS_BACK}, FAILS, FAILS, FAILS, DONE)
-
-    assert told("ERR-033", world) == [10, 0, 10]
-
-
-def test_a_wrapper_that_raises_is_an_attempt_too():
-    wrap = {"wrap_model": {"error": "refused"}}
-    policy = {"max_retries": 1, "retry_on": "overloaded"}
-    world = scenario({"retry": policy, "handlers": [{"id": "h", **wrap}]}, DONE)
-
-    assert told("ERR-026", world) == [False]
-    assert told("ERR-027", world) == [["error", "model", "refused"]]
-
-
 @pytest.mark.parametrize("names", [["second", "second"], [""]])
 def test_a_model_to_fall_back_on_has_a_name_of_its_own(names):
     with pytest.raises(ScenarioError, match="'fall_back' names each model once"):

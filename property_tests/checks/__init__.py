@@ -16,12 +16,10 @@ from property_tests.checks import (
     concurrency,
     depth,
     ends,
-    errors,
     extensions,
     handed_back,
     messages,
     resuming,
-    retrying,
     streaming,
     timing,
 )
@@ -35,7 +33,6 @@ _IN_CODE: Final = tuple(
         callers,
         streaming,
         timing,
-        errors,
         handed_back,
         concurrency,
         depth,
@@ -45,7 +42,6 @@ _IN_CODE: Final = tuple(
         resuming,
         borders,
         cancelling,
-        retrying,
     )
     for check in module.CHECKS
 )

@@ -1,11 +1,8 @@
-"""ERR, RUN: the history that a run hands back which did not come to its end.
+"""RUN: the history that a cancelled run hands back.
 
-One that failed has what it had before the part in which it stopped: a pass of hooks,
-the model, the calls of a message. One that was cancelled also has what had ended of
-that part: the whole answer, and the results of calls.
-
-An engine that raises leaves its door nothing but what the run was given, so of one that
-does not declare ``failed_history`` a failed run that holds just that is not judged.
+It is what the run had before the part in which it stopped, a pass of hooks, the model,
+the calls of a message, and what had ended of that part: the whole answer, and the
+results of calls.
 """
 
 from __future__ import annotations
@@ -16,46 +13,17 @@ from typing import Final, TypeAlias, cast
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.cancelling import CANCEL, cancelled, cancels
 from property_tests.checks.histories import response_of
-from property_tests.checks.kept_runs import (
-    left_open,
-)
+from property_tests.checks.kept_runs import left_open
 from property_tests.checks.specs import keeps_ids, tool_wraps
 from property_tests.view import AFTER, BEFORE, HookView, Iteration, RunView, View
 from refengine.messages import Message
 
-FAILED: Final = "what a failed run hands back: its history before what failed began"
 NO_ANSWER: Final = "a run that did not come to its end has no answer"
 CANCELLED: Final = "what a cancelled run hands back: its history as far as it came"
 RESULTS: Final = "results that a cancelled run hands back, one for each call"
 ENDED: Final = "the result of a call that had ended when its run was cancelled"
 
 Messages: TypeAlias = "Sequence[Message]"
-
-
-def of_failed(case: PlayedWorld) -> Iterator[Decision]:
-    """Ask that a failed run keeps all that came before what failed, and no more."""
-    if not comparable(case):
-        return
-    for run in case.played.runs:
-        if run.status != "error" or run.end is None or run.spec.resume is not None:
-            continue
-        given_back = not run.final or [*run.final] == [*run.given]
-        expected = None if given_back else _before_failure(case.played, run)
-        if expected is not None:
-            yield Decision(FAILED, expected, run.final, run.end)
-
-
-def more_than_given(case: PlayedWorld) -> Iterator[Decision]:
-    """Ask that a failed run hands back its history, where it had more than its input.
-
-    For engines that can: what exactly it hands back is asked of all.
-    """
-    for run in case.played.runs if comparable(case) else ():
-        if run.status != "error" or run.end is None or run.spec.resume is not None:
-            continue
-        expected = _before_failure(case.played, run)
-        if expected is not None and [*expected] != [*run.given]:
-            yield Decision(FAILED, expected, run.final, run.end)
 
 
 def of_cancelled(case: PlayedWorld) -> Iterator[Decision]:
@@ -99,21 +67,6 @@ def _results(run: RunView, base: Messages) -> Iterator[Decision]:
         if ends:
             text = str(ends[-1].data["result"])
             yield Decision(ENDED, text, each.content, ends[-1])
-
-
-def _before_failure(view: View, run: RunView) -> Messages | None:
-    """Return the history before what failed began; None if nothing tells."""
-    passed = _before_pass(run, _open_hook(run))
-    now = _last(run)
-    if passed is not None or now is None:
-        return passed
-    if now.model_error is not None and now.response is None:
-        return _asked_with(now)
-    # Calls of a run that has used up its iterations ended, whatever was caught in them.
-    used_up = run.failed_as == "MaxIterationsExceededError"
-    if not used_up and any(call.errors for call in now.calls.values()):
-        return _with_response(view, run, now)
-    return None
 
 
 def _when_cancelled(view: View, run: RunView) -> Messages | None:
@@ -173,9 +126,5 @@ def _with_response(view: View, run: RunView, now: Iteration) -> Messages | None:
 
 
 CHECKS: Final = (
-    Check(clause="ERR-031", decide=of_failed),
-    Check(
-        clause="ERR-034", decide=more_than_given, needs=frozenset(("failed_history",))
-    ),
     Check(clause="RUN-027", decide=of_cancelled, needs=CANCEL, meant=cancels),
 )

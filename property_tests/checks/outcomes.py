@@ -5,21 +5,16 @@ A hook that was entered and not left has raised: the hooks of a world wait for n
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
 from property_tests.checks.passages import (
     Passage,
     PassageLayer,
     PassageStep,
     calls_next,
-    origin,
 )
-from property_tests.view import Call, HookView, RunView, View
-from refengine.testing.ops import Fail, Op
-from refengine.testing.scenario import AgentSpec
+from property_tests.view import Call
 from refengine.testing.trace import Observation
 
 STRUCT_HOOKS: Final = frozenset(("before_chat_model", "after_chat_model"))
@@ -29,95 +24,6 @@ PIPELINES: Final = STRUCT_HOOKS | {
     "after_model",
     "after_agent",
 }
-
-
-def ops_of(agent: AgentSpec, hook: HookView) -> Sequence[Op]:
-    """Return the operations of a pipeline's hook; none for any other."""
-    if hook.name in STRUCT_HOOKS:
-        if not 0 <= hook.position < len(agent.middlewares):
-            return ()
-        found: object = getattr(agent.middlewares[hook.position], hook.name)
-    elif hook.name in PIPELINES and 0 <= hook.position < len(agent.handlers):
-        found = getattr(origin(agent, hook.position)[1], hook.name)
-    else:
-        found = None
-    return cast("Sequence[Op]", found) if isinstance(found, tuple) else ()
-
-
-class Due:
-    """Which operations of a hook it is the turn of (``on_call``).
-
-    One that is entered again does what it did, and objects that are made anew for a
-    run count from one again.
-    """
-
-    def __init__(self, view: View) -> None:
-        self._ops: dict[int, list[Op]] = {}
-        counted: Counter[tuple[int, str, int, int]] = Counter()
-        rebuilt = [run.number for run in view.runs if run.spec.rebuild]
-        for index, agent, hook in _hooks(view):
-            made = sum(number <= hook.enter.run for number in rebuilt)
-            who = index, hook.name, hook.position, made
-            counted[who] += hook.enter.data.get("reentry") is not True
-            self._ops[id(hook.enter)] = [
-                op for op in ops_of(agent, hook) if op.on_call in (None, counted[who])
-            ]
-
-    def of(self, hook: HookView) -> Sequence[Op]:
-        """Return the operations that this entering of a hook does, in order."""
-        return self._ops.get(id(hook.enter), ())
-
-    def failure(self, hook: HookView) -> str | None:
-        """Return the text of the error that it raises, None if it raises none."""
-        return next((op.text for op in self.of(hook) if isinstance(op, Fail)), None)
-
-
-def _hooks(view: View) -> Iterator[tuple[int, AgentSpec, HookView]]:
-    """Yield the hooks of pipelines as they were entered, with their agent."""
-    for index, hooks in enumerate(built_by_agent(view)):
-        for hook in hooks:
-            yield index, view.scenario.all_agents[index], hook
-    for run in view.runs:
-        found = [*run.before_agent, *run.after_agent]
-        for now in run.iterations:
-            found += [*now.before, *now.after]
-        for hook in sorted(found, key=lambda each: each.enter.seq):
-            yield run.spec.agent, run.agent, hook
-
-
-def built_by_agent(view: View) -> list[list[HookView]]:
-    """Return the hooks that ran at build, agent by agent."""
-    built = [each.seq for each in view.build if each.kind == "build"]
-    found: list[list[HookView]] = [[] for _ in view.scenario.all_agents]
-    for hook in view.built:
-        index = sum(seq < hook.enter.seq for seq in built)
-        if index < len(found):
-            found[index].append(hook)
-    return found
-
-
-def pipeline_hooks(run: RunView) -> list[HookView]:
-    """Return the hooks of a run's pipelines, as they were entered."""
-    found = [*run.before_agent, *run.after_agent]
-    for now in run.iterations:
-        found += [*now.before, *now.after]
-    return sorted(found, key=lambda each: each.enter.seq)
-
-
-def shown_names(agent: AgentSpec) -> dict[int, str] | None:
-    """Return the handlers' names as errors say them; equal ones are numbered.
-
-    None if an object stands there twice: an error may name either place.
-    """
-    if any(each.same_as is not None for each in agent.handlers):
-        return None
-    names = [each.id or f"handler-{at}" for at, each in enumerate(agent.handlers)]
-    often, so_far = Counter(names), Counter[str]()
-    shown: dict[int, str] = {}
-    for at, name in enumerate(names):
-        shown[at] = name if often[name] == 1 else f"{name}[{so_far[name]}]"
-        so_far[name] += 1
-    return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +37,6 @@ class Failed:
     text: str
     handler: int | None = None
     wrapper: PassageLayer | None = None
-
-    @property
-    def by_tool(self) -> bool:
-        """Whether the tool itself raised."""
-        return self.handler is None and self.wrapper is None
 
 
 def fate(call: Call, name: str, way: Passage) -> Failed | None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from refengine.testing.ops import AppendTools, Op, ToolSpec
+from refengine.testing.ops import AppendTools, ToolSpec
 from refengine.testing.scenario import (
     AgentSpec,
-    ModelWrapSpec,
     Scenario,
     ToolWrapSpec,
 )
@@ -32,14 +31,6 @@ def tool_wraps(agent: AgentSpec) -> Iterator[ToolWrapSpec]:
     for each in (*found, *agent.tool_call_middlewares):
         if each is not None:
             yield from each.with_own()
-
-
-def writes_options(agent: AgentSpec) -> bool:
-    """Tell whether some wrapper writes options of a call."""
-    models = (each.wrap_model for each in agent.handlers)
-    wraps: list[ToolWrapSpec | ModelWrapSpec] = [*tool_wraps(agent)]
-    wraps += [each for each in models if each is not None]
-    return any(each.clear_options or each.set_options is not None for each in wraps)
 
 
 def keeps_ids(agent: AgentSpec) -> bool:
@@ -66,18 +57,6 @@ def all_tools(agent: AgentSpec) -> Iterator[ToolSpec]:
         for op in handler.before_agent or ():
             if isinstance(op, AppendTools):
                 yield from op.tools
-
-
-def ops_of(agent: AgentSpec) -> Iterator[Op]:
-    """Yield the operations of all hooks and tools of an agent."""
-    for struct in agent.middlewares:
-        yield from (*struct.before_chat_model, *struct.after_chat_model)
-    for each in agent.handlers:
-        passes = each.before_model, each.after_model, each.after_agent
-        for todo in (each.before_agent, *passes):
-            yield from todo or ()
-    for tool in all_tools(agent):
-        yield from tool.body
 
 
 def tools_of(scenario: Scenario) -> Iterator[ToolSpec]:

@@ -79,7 +79,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "failed-runs-without-last-message",
         "A run that failed hands back its history without the last message.",
-        "ERR-031",
+        "ERR-034",
         handing_back(_without_last),
     ),
     wrong(
