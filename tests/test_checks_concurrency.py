@@ -4,9 +4,8 @@ import pytest
 
 from property_tests.check import PLAYED
 from property_tests.checks.concurrency import CHECKS
-from property_tests.mutants.engines.concurrency import MUTANTS
 from refengine.testing.scenario_files import read_scenario
-from tests.deciding import accused, decisions, scenario, surviving, undecided
+from tests.deciding import accused, decisions, scenario, undecided
 
 OF = {check.clause: check for check in CHECKS}
 SLOW = {"name": "slow", "result": "late", "delay_ms": 5}
@@ -20,17 +19,6 @@ def test_the_fixed_world_of_every_clause_decides_it():
 
 def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
     assert accused(CHECKS, "concurrency") == set()
-
-
-def test_every_clause_has_a_mutant():
-    named = {clause for mutant in MUTANTS for clause in mutant.violates}
-
-    assert named >= set(OF)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)
-def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
-    assert surviving(mutant, CHECKS, "concurrency") == set()
 
 
 @pytest.mark.parametrize(

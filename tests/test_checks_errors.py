@@ -3,13 +3,10 @@
 import pytest
 
 from property_tests.checks import errors, handed_back
-from property_tests.mutants.engines.errors import MUTANTS as ERRORS
-from property_tests.mutants.engines.failed_runs import MUTANTS as FAILED
-from tests.deciding import accused, decisions, scenario, surviving, undecided
+from tests.deciding import accused, decisions, scenario, undecided
 
 HANDED_BACK = tuple(each for each in handed_back.CHECKS if each.family == "ERR")
 CHECKS = (*errors.CHECKS, *HANDED_BACK)
-MUTANTS = (*ERRORS, *FAILED)
 OF = {check.clause: check for check in CHECKS}
 CALL = "assistant:[c1:t({})]"
 BOOM = {"name": "t", "error": "boom"}
@@ -26,17 +23,6 @@ def test_the_fixed_world_of_every_clause_decides_it():
 
 def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
     assert accused(CHECKS, "errors") == set()
-
-
-def test_every_clause_has_a_mutant():
-    named = {clause for mutant in MUTANTS for clause in mutant.violates}
-
-    assert named == set(OF)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)
-def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
-    assert surviving(mutant, CHECKS, "errors") == set()
 
 
 def test_the_failing_operation_is_the_one_whose_turn_it_is():
