@@ -10,7 +10,6 @@ from property_tests.check import Check, PlayedWorld
 from property_tests.checks import CHECKS
 from property_tests.corpus import CorpusWorld, fixed_worlds
 from property_tests.judging.world import looks_at, variants_of
-from property_tests.mutants.mutant import Mutant
 from property_tests.playing import VariantPlayer
 from refengine.profile import PROFILES, Profile, profile
 from refengine.testing.doors import Engine, ReferenceEngine
@@ -105,19 +104,3 @@ def _broken(
         assert case is not None
         if not all(decision.holds for decision in check.decisions(case)):
             yield check.clause
-
-
-def surviving(mutant: Mutant, checks: Sequence[Check], family: str) -> set[str]:
-    """Return the clauses of a mutant whose own fixed worlds do not tell it."""
-    engine = mutant.wrong(profile(mutant.under))
-    return {
-        check.clause
-        for check in checks
-        if check.clause in mutant.violates
-        and all(
-            decision.holds
-            for world in worlds(family)
-            if world.clause == check.clause
-            for decision in decisions(check, world.scenario, engine, mutant.under)
-        )
-    }

@@ -5,14 +5,12 @@ import pytest
 from property_tests.check import PLAYED
 from property_tests.checks import CHECKS as EVERY
 from property_tests.mutants import mutant
-from property_tests.mutants.engines.concurrency import MUTANTS
 from refengine.profile import SEED_001
 from refengine.testing.scenario_files import read_scenario
 from tests.deciding import (
     accused,
     decisions,
     scenario,
-    surviving,
     told,
     undecided,
 )
@@ -31,17 +29,6 @@ def test_the_fixed_world_of_every_clause_decides_it():
 
 def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
     assert accused(CHECKS, "concurrency") == set()
-
-
-def test_every_clause_has_a_mutant():
-    named = {clause for each in MUTANTS for clause in each.violates}
-
-    assert named >= set(OF)
-
-
-@pytest.mark.parametrize("wrong", MUTANTS, ids=lambda each: each.id)
-def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(wrong):
-    assert surviving(wrong, CHECKS, "concurrency") == set()
 
 
 @pytest.mark.parametrize(

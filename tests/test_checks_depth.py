@@ -7,12 +7,11 @@ import pytest
 from property_tests.checks.depth import CHECKS, MAX_EXTENSIONS, number
 from property_tests.corpus import SuiteCorpus, fixed_worlds, read_corpus
 from property_tests.judging.world import judge
-from property_tests.mutants.engines.depth import MUTANTS
 from property_tests.playing import VariantPlayer
 from refengine.profile import profile
 from refengine.testing.doors import ReferenceEngine
 from refengine.testing.scenario_files import ScenarioError
-from tests.deciding import decisions, scenario, surviving, worlds
+from tests.deciding import decisions, scenario, worlds
 
 OF = {check.clause: check for check in CHECKS}
 DONE = "assistant:done"
@@ -27,17 +26,6 @@ def test_every_clause_is_decided_for_the_reference_engine_in_its_fixed_world(und
     assert all(clause in found.decided for clause, found in judged.items())
     assert set(judged) == set(OF)
     assert not any(found.failed for found in judged.values())
-
-
-def test_every_clause_has_a_mutant():
-    named = {clause for mutant in MUTANTS for clause in mutant.violates}
-
-    assert named == set(OF)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)
-def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
-    assert surviving(mutant, CHECKS, "depth") == set()
 
 
 def test_one_world_has_as_many_extensions_as_are_promised_and_one_has_one_more():

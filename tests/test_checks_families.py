@@ -1,4 +1,4 @@
-"""What holds of the checks of a family: fixed worlds, mutants, the reference engine.
+"""What holds of the checks of a family: fixed worlds, the reference engine.
 
 Families whose checks rest on the Python have the same in files of their own, which the
 newest one runs, too (``pythons.toml``).
@@ -10,12 +10,10 @@ from property_tests import checks
 from property_tests.check import Check
 from property_tests.generating import generated
 from property_tests.judging.world import judge
-from property_tests.mutants import engines
 from property_tests.playing import VariantPlayer
-from property_tests.registry import contract
 from refengine.profile import PROFILES
 from refengine.testing.doors import ReferenceEngine
-from tests.deciding import accused, surviving, undecided, worlds
+from tests.deciding import accused, undecided, worlds
 
 
 def compared(*families: str) -> tuple[Check, ...]:
@@ -56,37 +54,6 @@ CHECKS = {
     "tools": compared("TOOL"),
     "wrapping": compared("WRAP"),
 }
-MUTANTS = {
-    "adapted": engines.adapted.MUTANTS,
-    "context": engines.context.MUTANTS,
-    "direct": engines.direct.MUTANTS,
-    "errors": (*engines.errors.MUTANTS, *engines.failed_runs.MUTANTS),
-    "events": engines.events.MUTANTS,
-    "extensions": engines.extensions.MUTANTS,
-    "instruction": engines.instruction.MUTANTS,
-    "messages": engines.messages.MUTANTS,
-    "order": engines.order.MUTANTS,
-    "runs": engines.runs.MUTANTS,
-    "state": (
-        *engines.asking.MUTANTS,
-        *(e for e in engines.asking_people.MUTANTS if "INT-020" in e.violates),
-        *engines.resuming.MUTANTS,
-        *engines.found_again.MUTANTS,
-        *engines.cancelling.MUTANTS,
-        *engines.retrying.MUTANTS,
-        *(e for e in engines.falling_back.MUTANTS if e.violates != ("RUN-016",)),
-    ),
-    "tools": (
-        *engines.tools.MUTANTS,
-        *engines.called_tools.MUTANTS,
-        *(e for e in engines.one_call.MUTANTS if "TOOL-024" in e.violates),
-        *engines.told.MUTANTS,
-    ),
-    "wrapping": (
-        *engines.wrapping.MUTANTS,
-        *(e for e in engines.one_call.MUTANTS if "WRAP-025" in e.violates),
-    ),
-}
 MET = ("direct", "instruction", "order", "tools")
 """Families that any few generated worlds decide."""
 EACH = pytest.mark.parametrize("family", CHECKS)
@@ -100,27 +67,6 @@ def test_the_fixed_world_of_every_clause_decides_it(family):
 @EACH
 def test_the_reference_engine_keeps_every_clause_in_every_fixed_world(family):
     assert accused(CHECKS[family], family) == set()
-
-
-@EACH
-def test_every_clause_has_a_mutant(family):
-    made = {each.id for each in contract().clauses if each.made}
-    named = {clause for mutant in MUTANTS[family] for clause in mutant.violates}
-    named |= made & {each.clause for each in CHECKS[family]}
-
-    assert named == {each.clause for each in CHECKS[family]}
-
-
-@pytest.mark.parametrize(
-    ("family", "mutant"),
-    [
-        pytest.param(family, mutant, id=mutant.id)
-        for family, mutants in MUTANTS.items()
-        for mutant in mutants
-    ],
-)
-def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(family, mutant):
-    assert surviving(mutant, CHECKS[family], family) == set()
 
 
 @pytest.mark.one_in(3)

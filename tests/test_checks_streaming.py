@@ -7,10 +7,9 @@ import pytest
 
 from property_tests.checks.modes import distributing
 from property_tests.checks.streaming import CHECKS
-from property_tests.mutants.engines.streaming import MUTANTS
 from refengine import ChatModelAgentConfig, Message, StreamReader, build_agent
 from refengine.messages import MessageChunk
-from tests.deciding import accused, decisions, scenario, surviving, undecided
+from tests.deciding import accused, decisions, scenario, undecided
 
 OF = {check.clause: check for check in CHECKS}
 STREAM = {"name": "t", "kind": "streamable", "chunks": ["a", "b"]}
@@ -23,17 +22,6 @@ def test_the_fixed_world_of_every_clause_decides_it():
 
 def test_the_reference_engine_keeps_every_clause_in_every_fixed_world():
     assert accused(CHECKS, "streaming") == set()
-
-
-def test_every_clause_has_a_mutant():
-    named = {clause for mutant in MUTANTS for clause in mutant.violates}
-
-    assert named == set(OF)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.id)
-def test_a_mutant_is_told_by_the_fixed_world_of_its_clause(mutant):
-    assert surviving(mutant, CHECKS, "streaming") == set()
 
 
 def test_a_world_with_two_results_for_two_modes_need_not_end_the_same():

@@ -91,16 +91,3 @@ def told(change: Callable[[ToolInfo], ToolInfo]) -> Door:
 def heard(hear: Hear) -> Door:
     """Return the door to the right engine that hears other answers, and chunks."""
     return models(lambda model: ChangedModel(model, hear=hear))
-
-
-def later_models(change: Callable[[Any], Any]) -> Door:
-    """Return the door to the right engine with other models to fall back on."""
-
-    def changed(config: ChatModelAgentConfig) -> ChatModelAgentConfig:
-        retry = config.retry
-        if retry is None:
-            return config
-        others = tuple(change(each) for each in retry.fall_back)
-        return replace(config, retry=replace(retry, fall_back=others))
-
-    return configured(changed)

@@ -50,30 +50,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         lists.layers(_not_of_structs, "streamable"),
     ),
     wrong(
-        "state-of-a-struct",
-        "Every struct is given a state object of its own.",
-        "COMPAT-004",
-        under("state_object", "per_middleware"),
-    ),
-    wrong(
-        "state-of-an-iteration",
-        "Before- and after-callbacks of an iteration are given one state object.",
-        "COMPAT-004",
-        under("state_object", "per_iteration"),
-    ),
-    wrong(
-        "factories-a-run",
-        "Factories of tool wrappers are called again in every run.",
-        "COMPAT-005",
-        under("wrapper_factory", "per_run"),
-    ),
-    wrong(
-        "factories-a-call",
-        "Factories of tool wrappers are called for every call.",
-        "COMPAT-005",
-        under("wrapper_factory", "per_call"),
-    ),
-    wrong(
         "factories-once",
         "Factories are called once, where they are called for every run.",
         "COMPAT-005",

@@ -18,12 +18,6 @@ from property_tests.mutants.patching import (
     wrong,
 )
 from refengine.context import Context
-from refengine.errors import (
-    HookError,
-    ModelError,
-    RetriesExhaustedError,
-    WillRetryError,
-)
 from refengine.messages import Message
 from refengine.model import ModelRequest
 from refengine.stream import StreamReader
@@ -46,10 +40,6 @@ def _again_with(
 
 def _no_options(request: ModelRequest) -> ModelRequest:
     return replace(request, options=NO_OPTIONS)
-
-
-def _no_tools(request: ModelRequest) -> ModelRequest:
-    return replace(request, tools=())
 
 
 def _as_wrappers_made_it() -> Sequence[Patch]:
@@ -97,70 +87,6 @@ def _counted(name: str) -> Patch:
     return patch(name, replaced)
 
 
-def _wrapped_for_policy(right: Right) -> Right:
-    def after(self: Given, attempt: int, error: Exception, leaving: Exception) -> Given:
-        if isinstance(error, (ModelError, HookError)):
-            return right(self, attempt, error, leaving)
-        return right(self, attempt, ModelError(error), leaving)
-
-    return after
-
-
-def _asked_in_vain(right: Right) -> Right:
-    """Ask the backoff after the last attempt too."""
-
-    def after(self: Given, attempt: int, error: Exception, leaving: Exception) -> Given:
-        verdict = right(self, attempt, error, leaving)
-        if verdict.wait is None and attempt >= self.attempts:
-            self.backoff(1 + self.max_retries)
-        return verdict
-
-    return after
-
-
-def _used_up(right: Right) -> Right:
-    """Count attempts through all that the policy is asked about."""
-    before: dict[int, tuple[Given, int]] = {}
-
-    def after(self: Given, attempt: int, error: Exception, leaving: Exception) -> Given:
-        _, so_far = before.get(id(self), (self, 0))
-        before[id(self)] = self, so_far + 1
-        return right(self, max(attempt, so_far + 1), error, leaving)
-
-    return after
-
-
-def _exhausted_at_once(right: Right) -> Right:
-    def after(self: Given, attempt: int, error: Exception, leaving: Exception) -> Given:
-        verdict = right(self, attempt, error, leaving)
-        if verdict.wait is not None or verdict.leaving is not leaving:
-            return verdict
-        last = RetriesExhaustedError(attempt, leaving)
-        return replace(verdict, reader_error=last, leaving=last)
-
-    return after
-
-
-def _broken_is_over(_: Right) -> Right:
-    """End the run where an open answer breaks."""
-
-    async def broke(self: Given, error: Exception) -> None:
-        raise self.call.leaving(error) from error
-
-    return broke
-
-
-def _opened_once(right: Right) -> Right:
-    """End the run where a stream does not open."""
-
-    async def ask(self: Given, call: Given, ctx: Context) -> Given:
-        if call == self.call.stream:
-            return await call(ctx)
-        return await right(self, call, ctx)
-
-    return ask
-
-
 def _from_where_it_broke() -> Sequence[Patch]:
     """Give the consumer only what the attempts before had not given."""
     had: list[tuple[Given, int]] = []
@@ -183,24 +109,6 @@ def _from_where_it_broke() -> Sequence[Patch]:
         return reader
 
     return (patch("attempts.reader", replaced),)
-
-
-def _quiet_break(right: Right) -> Right:
-    """Let a stream that will be made again end as if it were whole."""
-
-    def reader(self: Given, live: Given) -> StreamReader[Given]:
-        found = right(self, live)
-
-        async def quiet() -> AsyncIterator[Given]:
-            try:
-                async for chunk in found:
-                    yield chunk
-            except WillRetryError:
-                return
-
-        return StreamReader(quiet())
-
-    return reader
 
 
 def _hooks_after_dropped() -> Sequence[Patch]:
@@ -235,23 +143,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         PatchedDoor("retry-loses-options", _again_with(_no_options)),
     ),
     wrong(
-        "retry-loses-tools",
-        "A model that is asked again is told of no tools.",
-        "ERR-026",
-        PatchedDoor("retry-loses-tools", _again_with(_no_tools)),
-    ),
-    wrong(
         "retry-goes-on-from-wrapped-request",
         "Wrappers of a second attempt get the request as those of the first left it.",
         "ERR-026",
         PatchedDoor("retry-goes-on-from-wrapped-request", _as_wrappers_made_it),
-    ),
-    broken(
-        "retry-counted-as-iteration",
-        "Each further attempt at the model counts as an iteration.",
-        "RUN-016",
-        _counted("loop.ask_model"),
-        _counted("loop.open_answer"),
     ),
     broken(
         "streamed-retry-counted-as-iteration",
@@ -259,53 +154,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "RUN-016",
         _counted("loop.open_answer"),
     ),
-    broken(
-        "policy-sees-wrapped-error",
-        "The policy is asked about the engine's error and not about the model's.",
-        "ERR-026",
-        patch("retry.after", _wrapped_for_policy),
-    ),
-    broken(
-        "backoff-after-the-last",
-        "The backoff is asked after the last attempt.",
-        "ERR-030",
-        patch("retry.after", _asked_in_vain),
-    ),
-    broken(
-        "attempts-used-up",
-        "The attempts of a policy are counted through all iterations and runs.",
-        "ERR-026",
-        patch("retry.after", _used_up),
-    ),
-    broken(
-        "unretried-error-exhausts",
-        "An error that the policy does not retry is told as if attempts were used up.",
-        "ERR-027",
-        patch("retry.after", _exhausted_at_once),
-    ),
-    broken(
-        "broken-answer-ends-the-run",
-        "A model whose open stream broke is not asked again.",
-        "ERR-026",
-        patch("attempts.broke", _broken_is_over),
-    ),
-    broken(
-        "unopened-answer-ends-the-run",
-        "A model whose stream does not open is not asked again.",
-        "ERR-026",
-        patch("attempts.ask", _opened_once),
-    ),
     wrong(
         "retried-stream-continues",
         "A second attempt's stream begins where the one that broke had come to.",
         "STR-005",
         PatchedDoor("retried-stream-continues", _from_where_it_broke),
-    ),
-    broken(
-        "retried-stream-ends-quietly",
-        "A stream that broke and is made again looks whole to who reads it.",
-        "STR-022 STR-008",
-        patch("attempts.reader", _quiet_break),
     ),
     wrong(
         "after-hooks-dropped-by-retry",

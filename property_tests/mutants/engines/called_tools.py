@@ -1,19 +1,19 @@
-"""Engines that are wrong about which tool a call runs, if it runs any (TOOL)."""
+"""Engines that are wrong about which tool a call runs, and which ends a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
-from property_tests.mutants.around import configured, under, with_tools_config
-from property_tests.mutants.engines.tools import names, planned
-from property_tests.mutants.mutant import Door, Mutant
+from property_tests.mutants.around import under, with_tools_config
+from property_tests.mutants.engines.tools import UNDER_RUNS, names, planned
+from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Given, Right, broken, patch, wrong
-from refengine.agent import ChatModelAgentConfig
 from refengine.errors import ToolNotFound
-from refengine.messages import ToolCall
+from refengine.messages import History, ToolCall
 from refengine.tool_calls import UnknownCall
+from refengine.tools import ToolMeta
 
 
 def _default_bound(_: Given, left: Given) -> Given:
@@ -27,39 +27,6 @@ def _removed_run(_: Given, left: Given) -> Given:
     """Let the tools that handlers removed run."""
     gone = [m for m in left.registered if m.name not in names(left.runnable)]
     return replace(left, runnable=(*left.runnable, *gone))
-
-
-def _first_called(right: Right) -> Right:
-    """Call the tool of the first call for all of them."""
-
-    def batch_of(self: Given, calls: Sequence[ToolCall], ctx: Given) -> Given:
-        calls = [replace(each, name=calls[0].name) for each in calls]
-        return right(self, calls, ctx)
-
-    return batch_of
-
-
-def _answered_by(answer: Callable[[str, str], str], *, has: bool) -> Door:
-    """Give agents that have an unknown_tools_handler, or have none, this one."""
-
-    def change(config: ChatModelAgentConfig) -> ChatModelAgentConfig:
-        tools = config.tools_config
-        if (tools.unknown_tools_handler is not None) is not has:
-            return config
-        changed = replace(tools, unknown_tools_handler=answer)
-        return replace(config, tools_config=changed)
-
-    return configured(change)
-
-
-def _over_when_answered(right: Right) -> Right:
-    """End the run after a message of which unknown_tools_handler answered a call."""
-
-    def settle(self: Given, batch: Given) -> Given:
-        is_over = right(self, batch)
-        return is_over or any(isinstance(each, UnknownCall) for each in batch.calls)
-
-    return settle
 
 
 def _through_wrappers(right: Right) -> Right:
@@ -105,6 +72,127 @@ class _LateBatch:
         return getattr(self._batch, name)
 
 
+Flags: TypeAlias = "Mapping[str, bool | None]"
+
+
+def _configured(planner: Given) -> Mapping[str, bool]:
+    """Return the flags that stand before the handlers are asked, by name."""
+    own = {
+        meta.name: meta.return_directly
+        for meta in planner.default_tools()
+        if meta.return_directly is not None
+    }
+    return {**planner.config.return_directly, **own}
+
+
+def _false_counts(planner: Given, left: Given) -> Given:
+    return replace(left, direct=left.direct | _configured(planner).keys())
+
+
+def _piling_up(planner: Given, left: Given) -> Given:
+    """Configure the next run with what returned directly in this one."""
+    flags = {**planner.config.return_directly, **dict.fromkeys(left.direct, True)}
+    planner.config = replace(planner.config, return_directly=flags)
+    return left
+
+
+def _shown_set(right: Right) -> Right:
+    """Set the configured flags before the first handler."""
+
+    async def enter(
+        self: Given, name: Given, hook: Given, ctx: Given, config: Given, *rest: Given
+    ) -> Given:
+        handlers = self.extensions.handlers[self.extensions.leading :]
+        with_hook = (each for each in handlers if "before_agent" in each.hooks)
+        first = next(with_hook, None)
+        if first is not None and first.position == name.position:
+            flags = _configured(self)
+            config.tools = [_flagged(meta, flags) for meta in config.tools]
+        return await right(self, name, hook, ctx, config, *rest)
+
+    return enter
+
+
+def _first_counts(right: Right) -> Right:
+    """Keep a flag that was set."""
+
+    async def enter(
+        self: Given, name: Given, hook: Given, ctx: Given, config: Given, *rest: Given
+    ) -> Given:
+        before = _flags(config)
+        left = await right(self, name, hook, ctx, config, *rest)
+        config.tools = [_flagged(meta, before) for meta in config.tools]
+        return left
+
+    return enter
+
+
+def _added_false(right: Right) -> Right:
+    """Set the flag of added tools to false."""
+
+    async def enter(
+        self: Given, name: Given, hook: Given, ctx: Given, config: Given, *rest: Given
+    ) -> Given:
+        before = _flags(config)
+        left = await right(self, name, hook, ctx, config, *rest)
+        config.tools = [
+            meta
+            if meta.name in before or meta.return_directly is not None
+            else replace(meta, return_directly=False)
+            for meta in config.tools
+        ]
+        return left
+
+    return enter
+
+
+def _hidden_from_next(right: Right) -> Right:
+    """Take the flags away while a handler looks, and put back those it did not set."""
+
+    async def enter(
+        self: Given, name: Given, hook: Given, ctx: Given, config: Given, *rest: Given
+    ) -> Given:
+        before = _flags(config)
+        config.tools = [replace(m, return_directly=None) for m in config.tools]
+        left = await right(self, name, hook, ctx, config, *rest)
+        config.tools = [
+            _flagged(m, before) if m.return_directly is None else m
+            for m in config.tools
+        ]
+        return left
+
+    return enter
+
+
+def _first_direct(right: Right) -> Right:
+    def direct_call(self: Given, runs: Sequence[Given]) -> Given:
+        return right(self, runs[::-1])
+
+    return direct_call
+
+
+def _others_lost(right: Right) -> Right:
+    """Forget the results beside the answer."""
+
+    def settle(self: Given, batch: Given) -> bool:
+        before = self.history
+        ended: bool = right(self, batch)
+        if ended and self.answer is not None:
+            self.history = History(tuple(before)).appended(self.answer)
+        return ended
+
+    return settle
+
+
+def _flags(config: Given) -> Flags:
+    return {meta.name: meta.return_directly for meta in config.tools}
+
+
+def _flagged(meta: ToolMeta, flags: Flags) -> ToolMeta:
+    flag = flags.get(meta.name)
+    return meta if flag is None else replace(meta, return_directly=flag)
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "added-tools-not-bound",
@@ -113,40 +201,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         planned(_default_bound),
     ),
     broken(
-        "first-tool-runs",
-        "Every call of a message runs the tool of the first.",
-        "TOOL-016",
-        patch("loop.batch_of", _first_called),
-    ),
-    broken(
         "removed-tools-run",
         "A tool that a handler removed is not offered, but a call of it runs.",
         "TOOL-017",
         planned(_removed_run),
-    ),
-    wrong(
-        "taken-out-tools-run",
-        "A tool that a wrapper took out of the request is called all the same.",
-        "TOOL-018",
-        under("hidden_tool", "runs"),
-    ),
-    wrong(
-        "unknown-tools-answered",
-        "A call of an unknown tool does not end the run; the model is told of it.",
-        "TOOL-019",
-        under("unknown_tool", "answered"),
-    ),
-    wrong(
-        "run-answers-unknown-tools",
-        "A call of a tool that is not there has a result that says so, without event.",
-        "TOOL-019",
-        _answered_by(lambda name, _: f"there is no {name}", has=False),
-    ),
-    broken(
-        "unknown-answer-ends-the-run",
-        "What unknown_tools_handler answers is the end of the run.",
-        "TOOL-021",
-        patch("loop.settle", _over_when_answered),
     ),
     wrong(
         "unknown-tools-handler-ignored",
@@ -160,16 +218,66 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "TOOL-020",
         patch("loop.batch_of", _fail_late),
     ),
-    wrong(
-        "unknown-text-lost",
-        "The result of an unknown call is the tool's name and not the handler's text.",
-        "TOOL-021",
-        _answered_by(lambda name, _: name, has=True),
-    ),
     broken(
         "unknown-calls-wrapped",
         "What unknown_tools_handler answers goes through the wrappers, with an event.",
         "TOOL-022",
         patch("loop.prepare_call", _through_wrappers),
+    ),
+    broken(
+        "configured-false-counts",
+        "A name in tools_config.return_directly counts, true or false, as in eino.",
+        "RD-003",
+        planned(_false_counts),
+    ),
+    broken(
+        "first-flag-counts",
+        "Of several flags for a name the first one counts.",
+        "RD-006",
+        patch("planner.enter", _first_counts),
+    ),
+    broken(
+        "added-tools-flagged-false",
+        "A tool that a handler adds has the flag false (seed 001 §4.1).",
+        "RD-007",
+        patch("planner.enter", _added_false),
+    ),
+    broken(
+        "first-direct-call-answers",
+        "Of several direct calls the first in message order is the answer.",
+        "RD-008",
+        patch("loop.direct_call", _first_direct),
+    ),
+    broken(
+        "only-direct-result-kept",
+        "Of the results of a message only that of the direct call is kept.",
+        "RD-011",
+        patch("loop.settle", _others_lost),
+    ),
+    wrong(
+        "direct-event-in-order",
+        "The event of the call that ends the run is not held back.",
+        "RD-013",
+        under("direct_event", "call_order"),
+        under="eino-0.9",
+    ),
+    broken(
+        "configured-flags-shown-set",
+        "The first handler sees configured flags as if they had been set.",
+        "RD-014",
+        patch("planner.enter", _shown_set),
+    ),
+    broken(
+        "flags-hidden-from-next",
+        "A handler does not see the flags that those before it set.",
+        "RD-015",
+        patch("planner.enter", _hidden_from_next),
+    ),
+    broken(
+        "flags-pile-up",
+        "A run starts with the flags that handlers set in the one before.",
+        "RD-017",
+        planned(_piling_up),
+        under=UNDER_RUNS,
     ),
 )

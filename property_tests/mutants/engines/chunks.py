@@ -79,43 +79,6 @@ async def _one_behind(chunks: Chunks) -> Chunks:
         yield chunk
 
 
-async def _pairs(chunks: Chunks) -> Chunks:
-    """Join two texts at a time."""
-    held: str | None = None
-    async for chunk in chunks:
-        if held is None:
-            held = chunk
-        else:
-            yield held + chunk
-            held = None
-    if held is not None:
-        yield held
-
-
-async def _answer_pairs(chunks: Chunks) -> Chunks:
-    """Join two chunks that hold a text alone at a time."""
-    held: MessageChunk | None = None
-    async for chunk in chunks:
-        if held is None and not chunk.tool_calls and not chunk.extra:
-            held = chunk
-        elif held is not None and not chunk.tool_calls and not chunk.extra:
-            yield replace(held, content=held.content + chunk.content)
-            held = None
-        else:
-            if held is not None:
-                yield held
-            held = None
-            yield chunk
-    if held is not None:
-        yield held
-
-
-async def _by_characters(chunks: Chunks) -> Chunks:
-    async for chunk in chunks:
-        for each in chunk or [chunk]:
-            yield each
-
-
 def _over_when_empty(model: Given) -> ChangedModel:
     """Let a stream be over at a chunk that holds nothing."""
     return ChangedModel(model, read=lambda chunks: StreamReader(_until_empty(chunks)))
@@ -127,17 +90,6 @@ async def _until_empty(chunks: StreamReader[MessageChunk]) -> Chunks:
             yield chunk
             if not (chunk.content or chunk.tool_calls or chunk.extra):
                 return
-
-
-async def _without_last(chunks: Chunks) -> Chunks:
-    """Lose the last chunk of those that come in three or more."""
-    seen: list[Given] = []
-    async for chunk in chunks:
-        if seen:
-            yield seen[-1]
-        seen.append(chunk)
-    if seen and len(seen) < 3:
-        yield seen[-1]
 
 
 async def _without_repeats(chunks: Chunks) -> Chunks:
@@ -163,18 +115,6 @@ def _wrapped_whole(right: Right) -> Right:
         return StreamToolCallResult(StreamReader(given()))
 
     return stream_tool
-
-
-def _broken_left_open(right: Right) -> Right:
-    """Close streams that were read to their end, and no others."""
-    held: list[Given] = []
-
-    async def close(self: Given) -> None:
-        held.append(self)
-        if self.whole:
-            await right(self)
-
-    return close
 
 
 def _joined_as(
@@ -212,27 +152,6 @@ def _one_call(piece: ToolCallChunk) -> ToolCallChunk:
     return replace(piece, index=0) if piece.index is None else piece
 
 
-def _to_the_last(chunks: Sequence[MessageChunk]) -> Sequence[MessageChunk]:
-    """Put each piece to the call that was begun last."""
-    seen: set[int | None] = set()
-    last: int | None = None
-    found: list[MessageChunk] = []
-    for chunk in chunks:
-        pieces: list[ToolCallChunk] = []
-        for piece in chunk.tool_calls:
-            if piece.index not in seen:
-                seen.add(piece.index)
-                last = piece.index
-            pieces.append(replace(piece, index=last))
-        found.append(replace(chunk, tool_calls=tuple(pieces)))
-    return found
-
-
-def _with_text(chunks: Sequence[MessageChunk]) -> Sequence[MessageChunk]:
-    """Leave out chunks that hold neither text nor calls."""
-    return [each for each in chunks if each.content or each.tool_calls]
-
-
 def _first_extra(chunks: Sequence[MessageChunk]) -> Sequence[MessageChunk]:
     """Keep extra values as they came first."""
     had: set[str] = set()
@@ -242,10 +161,6 @@ def _first_extra(chunks: Sequence[MessageChunk]) -> Sequence[MessageChunk]:
         had.update(new)
         found.append(replace(chunk, extra=new))
     return found
-
-
-def _anonymous(message: Message) -> Message:
-    return replace(message, id=None)
 
 
 def _in_order_of_ids(message: Message) -> Message:
@@ -324,30 +239,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         says=AS_IT_COMES,
     ),
     broken(
-        "result-chunks-in-pairs",
-        "The consumer gets two chunks of a result as one.",
-        "STR-006",
-        _shown(_pairs, "tool"),
-    ),
-    broken(
-        "answer-chunks-in-pairs",
-        "The consumer gets two texts of an answer as one chunk.",
-        "STR-005",
-        _shown(_answer_pairs, "model"),
-    ),
-    broken(
-        "result-chunks-by-characters",
-        "The consumer gets a streamed result character by character.",
-        "STR-006",
-        _shown(_by_characters, "tool"),
-    ),
-    broken(
-        "last-result-chunk-lost",
-        "The consumer misses the last chunk of a result that comes in three or more.",
-        "STR-006",
-        _shown(_without_last, "tool"),
-    ),
-    broken(
         "repeated-chunks-lost",
         "The consumer misses a chunk of an answer that equals the one before it.",
         "STR-005",
@@ -360,40 +251,16 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         each_event(_closed_when_told),
     ),
     broken(
-        "broken-streams-left-open",
-        "A stream that broke off, or was left, is not closed.",
-        "RUN-024",
-        patch("stream.close", _broken_left_open),
-    ),
-    broken(
         "calls-without-index-joined",
         "Calls that a stream brings whole are joined to one.",
         "STR-010 STR-015",
         _joined_as(_pieces(_one_call)),
     ),
     broken(
-        "pieces-to-the-last-call",
-        "A piece of a call is put to the one that was begun last.",
-        "MSG-008",
-        _joined_as(_to_the_last),
-    ),
-    broken(
-        "bare-chunks-lost",
-        "Chunks that hold extra values alone are not in the history.",
-        "MSG-011 STR-014",
-        _joined_as(_with_text),
-    ),
-    broken(
         "first-extra-counts",
         "Extra values stay as the first chunk of a stream had them.",
         "MSG-008",
         _joined_as(_first_extra),
-    ),
-    broken(
-        "streamed-answers-without-id",
-        "A streamed answer has no id in the history.",
-        "MSG-011 STR-014",
-        _joined_as(_same, _anonymous),
     ),
     broken(
         "streamed-calls-by-id",

@@ -7,19 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from property_tests.mutants.around import built, under, with_tools_config
+from property_tests.mutants.around import built, with_tools_config
 from property_tests.mutants.mutant import Door, Mutant
 from property_tests.mutants.patching import (
     Given,
     Patch,
     PatchedDoor,
     Right,
-    broken,
     patch,
     wrong,
 )
 from refengine.agent import ChatModelAgentConfig, build_agent
-from refengine.events import AgentEvent
 from refengine.messages import Message
 from refengine.plan import OnNotice
 from refengine.profile import Profile, choosing
@@ -37,52 +35,6 @@ def _cancelling(*, where_sequential: bool) -> Door:
         return await build_agent(config, profile, on_notice=on_notice)
 
     return built(build)
-
-
-def _nothing_beside_error(right: Right) -> Right:
-    """Give no result any more as soon as one call has failed."""
-
-    async def next_event(self: Given) -> AgentEvent | None:
-        event: AgentEvent | None = await right(self)
-        while event is not None and self.error() is not None:
-            event = await right(self)
-        return event
-
-    return next_event
-
-
-def _one_an_id(right: Right) -> Right:
-    """Make one call for each id of a message: the last one that has it."""
-
-    def batch_of(self: Given, calls: Sequence[Given], ctx: Given) -> Given:
-        return right(self, list({call.id: call for call in calls}.values()), ctx)
-
-    return batch_of
-
-
-def _last_error(_: Right) -> Right:
-    def error(self: Given) -> Exception | None:
-        errors = [call.error for call in self.calls if call.error is not None]
-        return errors[-1] if errors else None
-
-    return error
-
-
-def _counted_on() -> Sequence[Patch]:
-    """Count the iterations of an agent through all its runs."""
-    before: dict[int, tuple[Given, Given]] = {}
-
-    def replaced(right: Right) -> Right:
-        def start(self: Given) -> Given:
-            machine = self.machine
-            if id(machine) in before:
-                self.iterations = before[id(machine)][1].iterations
-            before[id(machine)] = machine, self
-            return right(self)
-
-        return start
-
-    return (patch("loop.start", replaced),)
 
 
 def _names_of_all_agents() -> Sequence[Patch]:
@@ -140,18 +92,6 @@ class _LastBuilt:
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    broken(
-        "calls-kept-by-id",
-        "Of calls of one message that have the same id only the last one runs.",
-        "CONC-014",
-        patch("loop.batch_of", _one_an_id),
-    ),
-    wrong(
-        "calls-one-by-one",
-        "The calls of one message are made one after the other.",
-        "CONC-001",
-        with_tools_config(sequential=True),
-    ),
     wrong(
         "calls-after-a-failed-one-dropped",
         "Sequential calls that stand behind one which failed are not made.",
@@ -165,34 +105,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         _cancelling(where_sequential=False),
     ),
     wrong(
-        "events-as-finished",
-        "The events of tool results come as the calls end.",
-        "CONC-004",
-        under("tool_events", "as_finished"),
-    ),
-    broken(
-        "results-beside-an-error-untold",
-        "Once a call has failed, the results of its siblings are not told.",
-        "CONC-005",
-        patch("batch.next_event", _nothing_beside_error),
-    ),
-    broken(
-        "last-error-wins",
-        "Of several calls that fail the last one's error ends the run.",
-        "CONC-006",
-        patch("batch.error", _last_error),
-    ),
-    wrong(
         "sequential-ignored",
         "Calls are concurrent although they were to be sequential.",
         "CONC-007",
         with_tools_config(sequential=False),
-    ),
-    wrong(
-        "iterations-counted-on",
-        "The iterations of an agent are counted through all its runs.",
-        "CONC-008",
-        PatchedDoor("iterations-counted-on", _counted_on),
     ),
     wrong(
         "names-of-all-agents",

@@ -66,15 +66,6 @@ def _carried_over(right: Right) -> Right:
     return before_model
 
 
-def _tools_outside(right: Right) -> Right:
-    """Call the tools with the context of the run."""
-
-    def batch_of(self: Given, calls: Given, _: Context) -> Given:
-        return right(self, calls, self.ctx)
-
-    return batch_of
-
-
 def _not_inwards(right: Right) -> Right:
     """Call what stands inside a wrapper with the context that the wrapper was given."""
 
@@ -120,45 +111,6 @@ def _empty_at_end(right: Right) -> Right:
     return observe
 
 
-def _id_of_input(right: Right) -> Right:
-    """Let a tool find the id that a wrapper wrote into its input."""
-
-    def arrive(ctx: Context, value: ToolCallInput) -> Given:
-        scope, tool, at = right(ctx, value)
-        return scope, tool, at_point(at, scope.run_path, value.call_id, scope.locals)
-
-    return arrive
-
-
-def _no_path(right: Right) -> Right:
-    """Lose the path where the tool is called."""
-
-    def arrive(ctx: Context, value: ToolCallInput) -> Given:
-        scope, tool, at = right(ctx, value)
-        return scope, tool, at_point(at, (), scope.call_id, scope.locals)
-
-    return arrive
-
-
-def _fresh_locals(right: Right) -> Right:
-    """Give each tool run-local values of its own."""
-
-    def arrive(ctx: Context, value: ToolCallInput) -> Given:
-        scope, tool, at = right(ctx, value)
-        return scope, tool, at_point(at, scope.run_path, scope.call_id, {})
-
-    return arrive
-
-
-def _one_key(right: Right) -> Right:
-    """Keep the newest value alone."""
-
-    def with_value(self: Context, key: str, value: object) -> Given:
-        return right(at_point_of(Context(), self), key, value)
-
-    return with_value
-
-
 def _shared_locals() -> Sequence[Patch]:
     """Start a run of an agent with the run-local values of the one before it."""
     before: dict[int, tuple[Given, Given]] = {}
@@ -200,13 +152,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         patch("planner.plan", _build_forgotten),
     ),
     broken(
-        "context-not-to-model",
-        "The model is called with the context of the run.",
-        "CTX-003",
-        patch("loop.ask_model", _outside),
-        patch("loop.open_answer", _outside),
-    ),
-    broken(
         "context-not-to-after-hooks",
         "The after-hooks start with the context of the run.",
         "CTX-004",
@@ -217,12 +162,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "What before-hooks put into the context stays for later iterations.",
         "CTX-005",
         patch("loop.before_model", _carried_over),
-    ),
-    broken(
-        "context-not-to-tools",
-        "What model hooks put into the context does not reach the tools.",
-        "CTX-006",
-        patch("loop.batch_of", _tools_outside),
     ),
     broken(
         "context-not-inwards",
@@ -242,30 +181,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "after_agent hooks start with an empty context.",
         "CTX-009",
         patch("pipeline.observe", _empty_at_end),
-    ),
-    broken(
-        "call-id-of-input",
-        "A tool finds the call id that a wrapper wrote into its input.",
-        "CTX-010",
-        patch("tool.arrive", _id_of_input),
-    ),
-    broken(
-        "run-path-lost",
-        "A tool finds an empty run path.",
-        "CTX-011",
-        patch("tool.arrive", _no_path),
-    ),
-    broken(
-        "context-of-one-key",
-        "A value put into a context takes the place of all others.",
-        "CTX-012",
-        patch("context.with_value", _one_key),
-    ),
-    broken(
-        "run-locals-of-a-hook",
-        "A run-local value is found only where it was set.",
-        "CTX-013",
-        patch("tool.arrive", _fresh_locals),
     ),
     wrong(
         "run-locals-shared",

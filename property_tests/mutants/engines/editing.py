@@ -147,50 +147,6 @@ def _callers_flags(right: Right) -> Right:
     return enter
 
 
-def _written_back() -> Sequence[Patch]:
-    """Write options that wrappers wrote into those that the caller gave."""
-    given: list[dict[str, object]] = []
-
-    def running(right: Right) -> Right:
-        def run(
-            self: Given, *more: Given, options: Given = None, **how: Given
-        ) -> Given:
-            given[:] = [] if options is None else [options]
-            return right(self, *more, options=options, **how)
-
-        return run
-
-    def opening(right: Right) -> Right:
-        async def opened(self: Given, ctx: Context, streaming: bool) -> None:
-            await right(self, ctx, streaming)
-            for each in given:
-                each.update(self.input.call_options)
-
-        return opened
-
-    return patch("agent.run", running), patch("call.open", opening)
-
-
-def _of_earlier_runs() -> Sequence[Patch]:
-    """Add the options of a run to those of the runs before it."""
-    had: dict[Given, dict[str, object]] = {}
-
-    def replaced(right: Right) -> Right:
-        def run(
-            self: Given,
-            messages: Given,
-            *more: Given,
-            options: Given = None,
-            **how: Given,
-        ) -> Given:
-            had[self] = {**had.get(self, {}), **(options or {})}
-            return right(self, messages, *more, options=had[self], **how)
-
-        return run
-
-    return (patch("agent.run", replaced),)
-
-
 def _model_options(change: Callable[[Options], Options]) -> Door:
     return asked(lambda given: (given[0], given[1], change(given[2])))
 
@@ -250,31 +206,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "SURF-007",
         PatchedDoor("callers-tools-edited", _callers_tools),
     ),
-    wrong(
-        "callers-tools-pile-up",
-        "A run begins with the list of tools that handlers edited before.",
-        "SURF-007 TOOL-011",
-        PatchedDoor("callers-tools-pile-up", _callers_tools),
-        under="eino-0.9",
-    ),
     broken(
         "callers-flags-edited",
         "Handlers edit the very map of flags that the caller gave.",
         "SURF-007",
         patch("planner.enter", _callers_flags),
         under="eino-0.9",
-    ),
-    wrong(
-        "callers-options-edited",
-        "Options that a wrapper writes stand in those that the caller gave.",
-        "MSG-016 WRAP-025",
-        PatchedDoor("callers-options-edited", _written_back),
-    ),
-    wrong(
-        "options-of-earlier-runs",
-        "A run has the options of the runs before it, too.",
-        "WRAP-017 WRAP-018",
-        PatchedDoor("options-of-earlier-runs", _of_earlier_runs),
     ),
     wrong(
         "options-in-order",

@@ -1,19 +1,18 @@
-"""Engines that are wrong about what the consumer of a run receives (EVT)."""
+"""Engines that are wrong about what the consumer of a run receives, and when (EVT)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Final
 
 from property_tests.given_runs import Events, OtherwiseGivenRun
 from property_tests.mutants.around import giving
-from property_tests.mutants.engines.messages import begun
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Given, Patch, Right, broken, patch, wrong
-from refengine.errors import ToolError
 from refengine.events import AgentEvent
 from refengine.messages import Message
+from refengine.stream import StreamReader
 
 
 def given_to_consumer(change: Callable[[Given, Events], Events]) -> Patch:
@@ -56,22 +55,6 @@ def _with(event: AgentEvent, message: Message) -> AgentEvent:
     return AgentEvent(event.kind, event.run_path, message, event.call_id)
 
 
-def _without_call_id(event: AgentEvent, message: Message) -> list[AgentEvent]:
-    return [AgentEvent(event.kind, event.run_path, message, None)]
-
-
-async def _after_hooks(loop: Given, events: Events) -> Events:
-    """Give a response when the after-hooks have run, as they left it."""
-    held: AgentEvent | None = None
-    async for event in events:
-        if held is not None:
-            yield held
-        held = event
-    last = loop.history.last()
-    if held is not None:
-        yield _with(held, last) if last is not None else held
-
-
 async def _results_first(_: Given, events: Events) -> Events:
     held: AgentEvent | None = None
     async for event in events:
@@ -107,20 +90,6 @@ def _held(kind: str) -> Patch:
     return given_to_consumer(held)
 
 
-async def _failures_given(loop: Given, events: Events) -> Events:
-    try:
-        async for event in events:
-            yield event
-    except ToolError as error:
-        message = Message("tool", str(error), tool_call_id=error.call_id)
-        yield AgentEvent("tool", loop.run_path, message, error.call_id)
-        raise
-
-
-def _other_path(loop: Given) -> None:
-    loop.run_path = (*loop.run_path, "chat_model")
-
-
 class _WithoutErrors(OtherwiseGivenRun):
     """A run that does not say why it failed."""
 
@@ -131,46 +100,22 @@ class _WithoutErrors(OtherwiseGivenRun):
             yield event
 
 
-async def _under_the_next_id(_: Given, events: Events) -> Events:
-    """Give each result the id of the call that stands behind its own."""
-    others: dict[str | None, str] = {}
-    async for event in events:
-        if event.kind == "model" and event.message is not None:
-            ids = [call.id for call in event.message.tool_calls]
-            others = dict(zip(ids, [*ids[1:], *ids[:1]], strict=True))
-        if event.kind == "tool" and event.message is not None:
-            call_id = others.get(event.call_id, str(event.call_id))
-            message = replace(event.message, tool_call_id=call_id)
-            yield replace(event, message=message, call_id=call_id)
-        else:
-            yield event
+async def _at_its_end(stream: StreamReader[Given]) -> AsyncIterator[Given]:
+    """Yield the chunks of a stream once all of them are there."""
+    for chunk in [each async for each in stream]:
+        yield chunk
+
+
+def _timing_held(kind: str, hold: Given) -> Patch:
+    def changed(event: AgentEvent) -> list[AgentEvent]:
+        if event.kind != kind or event.stream is None:
+            return [event]
+        return [replace(event, stream=StreamReader(hold(event.stream)))]
+
+    return each_event(changed)
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    broken(
-        "response-told-twice",
-        "A response has two events.",
-        "EVT-001",
-        _of_kind("model", lambda event, _: [event, event]),
-    ),
-    broken(
-        "calls-not-told",
-        "The event of a response lacks its calls.",
-        "EVT-002",
-        _of_kind("model", lambda e, m: [_with(e, replace(m, tool_calls=()))]),
-    ),
-    broken(
-        "responses-told-after-hooks",
-        "The last response is told as the after-hooks left it.",
-        "EVT-003",
-        given_to_consumer(_after_hooks),
-    ),
-    broken(
-        "results-not-told",
-        "A result of a tool has no event.",
-        "EVT-004",
-        _of_kind("tool", lambda _, __: []),
-    ),
     broken(
         "results-told-trimmed",
         "The event of a result lacks the space around it.",
@@ -180,40 +125,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         ),
     ),
     broken(
-        "failures-told-as-results",
-        "A call that failed has an event with the error's text.",
-        "EVT-006",
-        given_to_consumer(_failures_given),
-    ),
-    broken(
-        "results-without-call-id",
-        "The event of a result does not say which call it is of.",
-        "EVT-008",
-        _of_kind("tool", _without_call_id),
-    ),
-    broken(
-        "results-under-the-next-id",
-        "The event of a result is under the id of the call behind its own.",
-        "EVT-008",
-        given_to_consumer(_under_the_next_id),
-    ),
-    broken(
-        "run-path-of-the-model",
-        "The run path on events ends with a part of the agent.",
-        "EVT-009",
-        begun(_other_path),
-    ),
-    broken(
         "results-before-their-response",
         "The event of a response comes after those of its calls.",
         "EVT-011",
         given_to_consumer(_results_first),
-    ),
-    broken(
-        "responses-taken-late",
-        "A response is told when the run has come to its next event.",
-        "EVT-016",
-        _held("model"),
     ),
     broken(
         "results-taken-late",
@@ -226,5 +141,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A run that fails ends without an event that says why.",
         "EVT-012",
         giving(_WithoutErrors),
+    ),
+    broken(
+        "results-held-to-their-end",
+        "The chunks of a result are handed on when the last one is there.",
+        "STR-025",
+        _timing_held("tool", _at_its_end),
     ),
 )

@@ -1,40 +1,25 @@
-"""Engines that are wrong about what an extension is (SURF, EXT)."""
+"""Engines that are wrong about what an extension is, and about very many of them."""
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
-from property_tests.mutants.around import configured, handing_back, under
+from property_tests.mutants.around import configured, under
 from property_tests.mutants.engines import lists
 from property_tests.mutants.engines.lists import Found
 from property_tests.mutants.engines.runs import whole_object
-from property_tests.mutants.engines.wrapping import with_arguments
 from property_tests.mutants.mutant import Mutant
-from property_tests.mutants.patching import Given, Right, broken, patch, wrong
+from property_tests.mutants.patching import Given, Patch, Right, broken, patch, wrong
 from refengine.agent import ChatModelAgentConfig
 from refengine.awaiting import is_async
 from refengine.context import Context
+from refengine.errors import TooManyExtensionsError
+from refengine.extensions import MAX_EXTENSIONS
 from refengine.messages import Message
 from refengine.model import ModelRequest
-from refengine.run import RunResult
 from refengine.stream import StreamReader
 from refengine.tools import NO_OPTIONS
-
-
-def _as_json(arguments: str) -> str:
-    """Write the arguments of a call anew, where they are JSON."""
-    with suppress(ValueError):
-        return json.dumps(json.loads(arguments))
-    return arguments
-
-
-def _done(left: RunResult) -> RunResult:
-    """Call a completed run done."""
-    status: Any = "done"
-    return replace(left, status=status) if left.status == "completed" else left
 
 
 def _no_options(right: Right) -> Right:
@@ -53,29 +38,6 @@ def _no_options(right: Right) -> Right:
     return compile_
 
 
-def _only_configuring(right: Right) -> Right:
-    """Register only those handlers that have ``before_agent``."""
-
-    def collect(*given: Given) -> Given:
-        found = right(*given)
-        kept = tuple(each for each in found.handlers if "before_agent" in each.hooks)
-        return replace(found, handlers=kept)
-
-    return collect
-
-
-def _same_names(right: Right) -> Right:
-    """Show handlers by the name that they have themselves."""
-
-    def collect(structs: Given, handlers: Given, *more: Given) -> Given:
-        found = right(structs, handlers, *more)
-        pairs = zip(found.handlers, handlers, strict=True)
-        named = tuple(replace(each, name=given.name) for each, given in pairs)
-        return replace(found, handlers=named)
-
-    return collect
-
-
 def _each_object_once(config: ChatModelAgentConfig) -> ChatModelAgentConfig:
     seen = {id(each): each for each in config.handlers}
     return replace(config, handlers=list(seen.values()))
@@ -85,30 +47,45 @@ def _async_only(found: Found) -> Found:
     return [(name, hook) for name, hook in found if is_async(hook)]
 
 
+MOST: Final = 1_000
+"""So many extensions still work in these engines."""
+
+
+def _limited_to(most: int) -> Patch:
+    def replaced(_: Right) -> Right:
+        def refuse_too_many(number: int) -> None:
+            if number > most:
+                raise TooManyExtensionsError(number, most)
+
+        return refuse_too_many
+
+    return patch("extensions.refuse_too_many", replaced)
+
+
+def _first_ones(found: lists.Found) -> lists.Found:
+    """Leave out what stands behind the first, and say nothing."""
+    return found[:MOST]
+
+
+def _first_layers(right: Right) -> Right:
+    """Enter the first layers of an onion, and silently no more."""
+
+    def compile_(self: Given, layers: Given, innermost: Given, first: int = 0) -> Given:
+        return right(self, layers[:MOST], innermost, first)
+
+    return compile_
+
+
+def _never_deep(_: Right) -> Right:
+    return lambda: False
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    broken(
-        "arguments-parsed",
-        "The arguments of a call are parsed and written anew.",
-        "SURF-001",
-        with_arguments(_as_json),
-    ),
-    wrong(
-        "status-of-its-own",
-        "A completed run has a status that the contract does not know.",
-        "SURF-002",
-        handing_back(_done),
-    ),
     broken(
         "options-lost-where-wrapped",
         "A model that some handler wraps is called without the options of the run.",
         "EXT-001",
         patch("onion.compile", _no_options),
-    ),
-    broken(
-        "only-configuring-handlers",
-        "A handler without before_agent is not registered at all.",
-        "EXT-002",
-        patch("extensions.collect", _only_configuring),
     ),
     broken(
         "innermost-wrapper-lost",
@@ -134,12 +111,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "EXT-004",
         configured(_each_object_once),
         under="eino-0.9",
-    ),
-    broken(
-        "equal-names-alike",
-        "Handlers of one name are shown by that name alone.",
-        "EXT-005",
-        patch("extensions.collect", _same_names),
     ),
     wrong(
         "equal-names-refused",
@@ -172,5 +143,44 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "Struct middlewares are warned about before they are deprecated.",
         "EXT-007",
         under("struct_middleware", "deprecated"),
+    ),
+    broken(
+        "one-less-than-promised",
+        "One extension less is accepted than is promised.",
+        "DEEP-001",
+        _limited_to(MAX_EXTENSIONS - 1),
+    ),
+    broken(
+        "any-number-accepted",
+        "More extensions are accepted than are promised to work.",
+        "DEEP-002",
+        _limited_to(1 << 30),
+    ),
+    broken(
+        "hooks-beyond-a-thousand-skipped",
+        "A pipeline calls its first thousand hooks, and no more.",
+        "DEEP-003",
+        lists.hooks(_first_ones, *lists.PASSES),
+    ),
+    broken(
+        "layers-beyond-a-thousand-skipped",
+        "An onion has its first thousand layers, and no more.",
+        "DEEP-004 DEEP-005 DEEP-006",
+        patch("onion.compile", _first_layers),
+    ),
+    *(
+        broken(
+            f"{kind}-layers-skipped",
+            f"The onion around {kind} tools has its first thousand layers.",
+            clause,
+            lists.layers(_first_ones, kind),
+        )
+        for kind, clause in (("invokable", "DEEP-005"), ("streamable", "DEEP-006"))
+    ),
+    broken(
+        "stack-overflows",
+        "Every layer stands on the stack of the one around it.",
+        "DEEP-007",
+        patch("onion.is_deep", _never_deep),
     ),
 )

@@ -18,7 +18,6 @@ from property_tests.mutants.patching import (
 )
 from refengine.chain import SCOPE
 from refengine.context import Context
-from refengine.errors import ToolNotFound
 from refengine.messages import Message, ToolCall
 from refengine.tools import ToolCallInput
 
@@ -170,16 +169,6 @@ def _loosely_named(right: Right) -> Right:
     return direct_call
 
 
-def _unknown_too(right: Right) -> Right:
-    """Let flags count for calls that unknown_tools_handler answered."""
-
-    def direct_call(self: Given, runs: Sequence[Given]) -> Given:
-        flagged = [each for each in runs if each.call.name in self.plan.direct]
-        return right(self, runs) or (flagged[-1] if flagged else None)
-
-    return direct_call
-
-
 def _hidden_run(where: Callable[[Given, ToolCall], bool]) -> Patch:
     """Run calls of some tools that were taken out of the request."""
 
@@ -197,29 +186,12 @@ def _hidden_run(where: Callable[[Given, ToolCall], bool]) -> Patch:
     return patch("loop.prepare_call", replaced)
 
 
-def _is_later(run: Given, _: ToolCall) -> bool:
-    return bool(run.iterations > 1)
-
-
 def _is_direct(run: Given, call: ToolCall) -> bool:
     return call.name in run.plan.direct
 
 
 def _was_added(run: Given, call: ToolCall) -> bool:
     return all(meta.name != call.name for meta in run.plan.registered)
-
-
-def _refused(right: Right) -> Right:
-    """Have no tool that the request lacked, though the profile runs it."""
-
-    def prepare_call(self: Given, call: ToolCall, bound: object) -> Given:
-        asked = self.model_call
-        shown = self.plan.shown if asked is None else asked.shown
-        if all(info.name != call.name for info in shown):
-            raise ToolNotFound(call.name, [info.name for info in shown])
-        return right(self, call, bound)
-
-    return prepare_call
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
@@ -286,18 +258,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         patch("loop.direct_call", _loosely_named),
     ),
     broken(
-        "direct-though-unknown",
-        "A flag counts for a call that unknown_tools_handler answered.",
-        "RD-002 RD-012",
-        patch("loop.direct_call", _unknown_too),
-    ),
-    broken(
-        "hidden-tools-run-later",
-        "From the second iteration on a tool that the request lacked runs.",
-        "TOOL-018",
-        _hidden_run(_is_later),
-    ),
-    broken(
         "hidden-direct-tools-run",
         "A tool that the request lacked runs if it returns directly.",
         "TOOL-018",
@@ -308,12 +268,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A tool that the request lacked runs if a handler added it.",
         "TOOL-018",
         _hidden_run(_was_added),
-    ),
-    broken(
-        "hidden-tools-refused",
-        "A tool that the request lacked is unknown, where it runs.",
-        "TOOL-018",
-        patch("loop.prepare_call", _refused),
-        under="eino-0.9",
     ),
 )

@@ -15,12 +15,9 @@ from property_tests.mutants.patching import (
     wrong,
 )
 from refengine.chain import Pipeline
-from refengine.context import Context, at_point, at_point_of
+from refengine.context import Context, at_point
 from refengine.messages import Message, ToolCall, as_history
 from refengine.struct_middleware import LegacyPass
-
-_FEW: Final = 40
-"""So many values a context keeps that forgets others."""
 
 
 def _calls_of_the_text(right: Right) -> Right:
@@ -33,38 +30,6 @@ def _calls_of_the_text(right: Right) -> Right:
         return response.tool_calls or calls if same else calls
 
     return route
-
-
-def _some_forgotten(right: Right) -> Right:
-    def with_value(self: Context, key: str, value: object) -> Context:
-        made: Context = right(self, key, value)
-        values = dict(made.items())
-        if len(values) <= _FEW:
-            return made
-        values.pop(min(values))
-        return at_point_of(Context(values), made)
-
-    return with_value
-
-
-def _own_locals(right: Right) -> Right:
-    """Give each tool a copy of the run-local values."""
-
-    def arrive(ctx: Context, value: Given) -> Given:
-        scope, tool, at = right(ctx, value)
-        own = at_point(at, scope.run_path, scope.call_id, dict(scope.locals))
-        return scope, tool, own
-
-    return arrive
-
-
-def _without_hooks_in_streams(right: Right) -> Right:
-    """Call the tools of a streaming run in the context that the run began with."""
-
-    def batch_of(self: Given, calls: Given, ctx: Context) -> Given:
-        return right(self, calls, self.ctx if self.streaming else ctx)
-
-    return batch_of
 
 
 def _structs_edits_stay(right: Right) -> Right:
@@ -203,24 +168,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "The calls of an answer run though a hook took them out and left its text.",
         "MSG-012",
         patch("loop.route", _calls_of_the_text),
-    ),
-    broken(
-        "context-forgets-some",
-        f"A context of more than {_FEW} values forgets one for each that is new.",
-        "CTX-012",
-        patch("context.with_value", _some_forgotten),
-    ),
-    broken(
-        "tools-have-own-locals",
-        "Each tool has a copy of the run-local values, and what it sets is lost.",
-        "CTX-013",
-        patch("tool.arrive", _own_locals),
-    ),
-    broken(
-        "streaming-tools-without-hooks-context",
-        "In streaming runs tools see nothing of what model hooks left in the context.",
-        "CTX-006 STR-013",
-        patch("loop.batch_of", _without_hooks_in_streams),
     ),
     broken(
         "edits-of-a-broken-pass-stay",

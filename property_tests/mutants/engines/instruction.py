@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from string import Template
 from typing import Final
 
 from property_tests.mutants.around import under
+from property_tests.mutants.engines.messages import AS_IT_IS
+from property_tests.mutants.engines.tools import planned
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import (
     Given,
@@ -41,20 +45,6 @@ def _with_text(change: Callable[[str], str]) -> Patch:
 def _joined(change: Replace) -> Patch:
     """Change how structs' additions are joined."""
     return patch("planner.instruction_with", change)
-
-
-def _last_first(right: Right) -> Right:
-    def joined(base: str, additions: Iterable[str], profile: Given) -> Given:
-        return right(base, list(additions)[::-1], profile)
-
-    return joined
-
-
-def _stripped(right: Right) -> Right:
-    def joined(base: str, additions: Iterable[str], profile: Given) -> Given:
-        return right(base, [each.strip() for each in additions], profile)
-
-    return joined
 
 
 def _base_only(_: Right) -> Right:
@@ -160,6 +150,42 @@ def _taken_away(right: Right) -> Right:
     return ask_model
 
 
+def _instruction(change: Callable[[str], str]) -> Patch:
+    """Start runs with another instruction than handlers left."""
+    return planned(lambda _, left: replace(left, instruction=change(left.instruction)))
+
+
+class _Blank(dict[str, str]):
+    """Variables of a template, all of which are empty."""
+
+    def __missing__(self, key: str) -> str:
+        return ""
+
+
+def _filled_in(text: str) -> str:
+    try:
+        return text.format_map(_Blank())
+    except (ValueError, IndexError, AttributeError):
+        return text
+
+
+def _dollars(text: str) -> str:
+    return Template(text).safe_substitute()
+
+
+def _mustaches(text: str) -> str:
+    return re.sub(r"\{\{\s*\w+\s*\}\}", "", text)
+
+
+def _additions(right: Right) -> Right:
+    """Take what structs add to the instruction for templates."""
+
+    def instruction_with(base: str, added: Iterable[str], profile: Given) -> str:
+        return str(right(base, [_filled_in(each) for each in added], profile))
+
+    return instruction_with
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "instruction-stripped",
@@ -167,54 +193,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "INS-001",
         _with_text(str.strip),
     ),
-    broken(
-        "instruction-by-default",
-        "An agent without an instruction is given one.",
-        "INS-002",
-        _with_text(lambda text: text or "Be helpful."),
-    ),
-    broken(
-        "additions-reversed",
-        "The last struct's addition comes first.",
-        "INS-003",
-        _joined(_last_first),
-    ),
-    broken(
-        "additions-stripped",
-        "White space around additional instructions is lost.",
-        "INS-003",
-        _joined(_stripped),
-    ),
-    broken(
-        "additions-lost",
-        "Additional instructions of structs are forgotten.",
-        "INS-003",
-        _joined(_base_only),
-    ),
-    wrong(
-        "additions-behind-a-blank-line",
-        "A blank line stands before an addition, as in eino v0.8.",
-        "INS-003",
-        under("separator", "blank_line"),
-    ),
-    wrong(
-        "empty-additions-skipped",
-        "An empty addition leaves out its separator, as in eino v0.8.",
-        "INS-004",
-        under("empty_addition", "skipped"),
-    ),
     wrong(
         "empty-additions-kept",
         "An empty addition brings its separator where the profile skips it.",
         "INS-004",
         under("empty_addition", "kept"),
         under="eino-0.9",
-    ),
-    wrong(
-        "empty-base-replaced",
-        "The first addition to an empty instruction has no separator.",
-        "INS-005",
-        under("empty_base", "replaced"),
     ),
     broken(
         "additions-after-handlers",
@@ -260,5 +244,26 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "INS-010",
         patch("loop.next_iteration", _first_call_only),
         under="langchain-1",
+    ),
+    broken(
+        "instruction-as-dollars",
+        "An instruction is a template with dollar signs.",
+        "INS-001",
+        _instruction(_dollars),
+        says=AS_IT_IS,
+    ),
+    broken(
+        "instruction-as-mustaches",
+        "Names in double braces are left out of an instruction.",
+        "INS-001",
+        _instruction(_mustaches),
+        says=AS_IT_IS,
+    ),
+    broken(
+        "additions-as-format",
+        "What structs add to the instruction are templates.",
+        "INS-003",
+        patch("planner.instruction_with", _additions),
+        says=AS_IT_IS,
     ),
 )

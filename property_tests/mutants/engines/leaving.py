@@ -1,4 +1,4 @@
-"""Engines that leave a run wrongly: cancelled, failed, or out of iterations (RUN)."""
+"""Engines that leave a run wrongly: cancelled, failed, or out of iterations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from property_tests.mutants.around import handing_back
+from property_tests.given_runs import Events, OtherwiseGivenRun
+from property_tests.mutants.around import giving, handing_back
 from property_tests.mutants.mutant import Door, Mutant
 from property_tests.mutants.patching import (
     Given,
@@ -19,7 +20,10 @@ from property_tests.mutants.patching import (
     wrong,
 )
 from refengine.context import Context
+from refengine.events import AgentEvent
+from refengine.messages import History, join_chunks
 from refengine.run import RunResult
+from refengine.testing.doors import EngineRun
 
 
 def _uncancelled(name: str, instead: Callable[[Given, Context], Given]) -> Patch:
@@ -88,6 +92,59 @@ def _uncounted(status: str) -> Door:
     return handing_back(counted)
 
 
+class _CancelledAsError(OtherwiseGivenRun):
+    """A run that gives a cancellation as the error that ended it."""
+
+    def __init__(self, run: EngineRun) -> None:
+        super().__init__(run)
+        self._error: AgentEvent | None = None
+
+    async def events(self, given: Events) -> Events:
+        path: tuple[str, ...] = ()
+        try:
+            async for event in given:
+                path = event.run_path
+                yield event
+        except asyncio.CancelledError:
+            error = RuntimeError("cancelled")
+            self._error = AgentEvent("error", path, error=error)
+            yield self._error
+
+    def result(self, outcome: RunResult) -> RunResult | None:
+        if self._error is None:
+            return outcome
+        events = (*outcome.events, self._error)
+        return replace(outcome, status="error", events=events)
+
+
+def _with_half(right: Right) -> Right:
+    """Keep what had come of an answer."""
+
+    def left_whole(self: Given) -> History:
+        found: History = right(self)
+        live = self.live
+        if live is None or live.whole or not live.chunks:
+            return found
+        return found.appended(join_chunks(live.chunks))
+
+    return left_whole
+
+
+def _swallowed(right: Right) -> Right:
+    """Take a cancellation inside a call for the end of that call."""
+
+    async def opened(self: Given, ctx: Context, streaming: bool) -> None:
+        task = asyncio.current_task()
+        try:
+            await right(self, ctx, streaming)
+        except asyncio.CancelledError:
+            if task is not None:
+                task.uncancel()
+            self.text = "cancelled"
+
+    return opened
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "cancellation-ends-a-pass",
@@ -114,15 +171,27 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         _uncounted("error"),
     ),
     wrong(
-        "waiting-iterations-uncounted",
-        "The iteration in which a run was interrupted is not counted.",
-        "RUN-016 INT-019",
-        _uncounted("interrupted"),
-    ),
-    wrong(
         "failed-run-counted-on",
         "A run after one that failed begins with the iterations that that one had.",
         "CONC-008 RUN-016",
         PatchedDoor("failed-run-counted-on", _failed_on),
+    ),
+    wrong(
+        "cancellation-told-as-error",
+        "A consumer that cancels a run is told of an error.",
+        "ERR-022",
+        giving(_CancelledAsError),
+    ),
+    broken(
+        "cancelled-with-half-answer",
+        "A cancelled run keeps what had come of an answer.",
+        "RUN-027",
+        patch("loop.left_whole", _with_half),
+    ),
+    broken(
+        "cancellation-swallowed",
+        "A cancellation inside a call ends that call, and the run goes on.",
+        "RUN-026",
+        patch("call.open", _swallowed),
     ),
 )

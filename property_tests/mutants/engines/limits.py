@@ -1,11 +1,14 @@
-"""Engines that are wrong about limits and ends: the last iteration, the first call."""
+"""Engines that are wrong at limits: the last, the long, the empty, the late."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from property_tests.mutants.around import configured
+from property_tests.mutants.engines.messages import called, results
+from property_tests.mutants.models import sent
 from property_tests.mutants.mutant import Door, Mutant
 from property_tests.mutants.patching import (
     Given,
@@ -18,7 +21,7 @@ from refengine.agent import ChatModelAgentConfig
 from refengine.chain import Pipeline
 from refengine.context import Context
 from refengine.errors import ModelError, ToolError
-from refengine.messages import Message
+from refengine.messages import Message, ToolCall
 
 DEFAULT: Final = "An agent that is given no max_iterations has twenty."
 
@@ -42,16 +45,6 @@ def _one_more_streamed(right: Right) -> Right:
         return right(self)
 
     return next_iteration
-
-
-def _last_calls_unrun(right: Right) -> Right:
-    def route(self: Given, response: Message) -> Given:
-        calls = right(self, response)
-        if calls and self.iterations == self.machine.max_iterations:
-            return None
-        return calls
-
-    return route
 
 
 def _not_for_direct(right: Right) -> Right:
@@ -105,6 +98,36 @@ def _first_is_to_blame(right: Right) -> Right:
     return error
 
 
+def _valid(call: ToolCall) -> ToolCall:
+    text = call.arguments.encode("utf-8", "replace").decode()
+    return replace(call, arguments=text)
+
+
+def _filled_in(right: Right) -> Right:
+    """Give calls of the given history that have no arguments empty ones."""
+
+    def whole(message: Message) -> Message:
+        calls = [replace(c, arguments=c.arguments or "{}") for c in message.tool_calls]
+        return replace(message, tool_calls=tuple(calls))
+
+    def run(self: Given, given: Sequence[Message], *more: Given, **how: Given) -> Given:
+        return right(self, [*map(whole, given)], *more, **how)
+
+    return run
+
+
+def _openings_first(right: Right) -> Right:
+    """End the run with the error of a call that could not be opened, if one has it."""
+
+    def error(self: Given) -> Given:
+        for call in self.calls:
+            if call.error is not None and getattr(call, "fault", None) is None:
+                return call.error
+        return right(self)
+
+    return error
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "default-of-twelve",
@@ -142,12 +165,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A streaming run has one iteration more than it may.",
         "RUN-010",
         patch("loop.next_iteration", _one_more_streamed),
-    ),
-    broken(
-        "last-calls-unrun",
-        "The calls of the last iteration are not run.",
-        "RUN-004 MSG-012",
-        patch("loop.route", _last_calls_unrun),
     ),
     broken(
         "no-after-agent-for-direct",
@@ -188,5 +205,35 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         _limit(20, 21),
         "langgraph-prebuilt-1",
         says=DEFAULT,
+    ),
+    wrong(
+        "history-of-two-hundred",
+        "The model is sent the last two hundred messages of what hooks left.",
+        "MSG-004",
+        sent(lambda messages: list(messages)[-200:]),
+    ),
+    broken(
+        "long-results-cut",
+        "A result is kept up to its 16,384th character.",
+        "MSG-010",
+        results(lambda text: text[:16384]),
+    ),
+    broken(
+        "half-characters-replaced",
+        "A half of a character in a call's arguments becomes a question mark.",
+        "SURF-001 RUN-004",
+        called(_valid),
+    ),
+    broken(
+        "given-arguments-filled-in",
+        "Calls without arguments in the given history get empty ones.",
+        "MSG-002",
+        patch("agent.run", _filled_in),
+    ),
+    broken(
+        "opening-errors-first",
+        "A call that cannot be opened ends the run before one whose stream broke.",
+        "CONC-006",
+        patch("batch.error", _openings_first),
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from property_tests.mutants.mutant import Door, Mutant
@@ -30,47 +31,6 @@ def _calls_as(change: Callable[[Sequence[ToolCall]], Sequence[ToolCall]]) -> Pat
         return batch_of
 
     return patch("loop.batch_of", replaced)
-
-
-def _eight(calls: Sequence[ToolCall]) -> Sequence[ToolCall]:
-    return calls[:8]
-
-
-def _results_by_order_of_ids(right: Right) -> Right:
-    def settle(self: Given, batch: Given) -> Given:
-        batch.calls = sorted(batch.calls, key=lambda each: str(each.call.id))
-        return right(self, batch)
-
-    return settle
-
-
-def _in_groups() -> Sequence[Patch]:
-    """Begin the calls of a message by eights, each when the ones before ended."""
-    before: dict[Given, Sequence[Given]] = {}
-    over: dict[Given, asyncio.Event] = {}
-
-    def making(right: Right) -> Right:
-        def batch_of(self: Given, *given: Given) -> Given:
-            batch = right(self, *given)
-            for at, run in enumerate(batch.runs):
-                over[run] = asyncio.Event()
-                before[run] = batch.runs[: at - at % 8]
-            return batch
-
-        return batch_of
-
-    def opening(right: Right) -> Right:
-        async def opened(self: Given, ctx: Context, streaming: bool) -> None:
-            for each in before[self]:
-                await over[each].wait()
-            try:
-                await right(self, ctx, streaming)
-            finally:
-                over[self].set()
-
-        return opened
-
-    return patch("loop.batch_of", making), patch("call.open", opening)
 
 
 def _twins_run_once() -> Sequence[Patch]:
@@ -128,28 +88,6 @@ def _remembered() -> Sequence[Patch]:
     return (patch("call.open", opening),)
 
 
-def _first_to_fail() -> Sequence[Patch]:
-    """End a run with the error of the call that failed first in time."""
-    failed: list[Given] = []
-
-    def opening(right: Right) -> Right:
-        async def opened(self: Given, ctx: Context, streaming: bool) -> None:
-            await right(self, ctx, streaming)
-            if self.error is not None:
-                failed.append(self)
-
-        return opened
-
-    def choosing(right: Right) -> Right:
-        def error(self: Given) -> Given:
-            own = [each for each in failed if any(each is run for run in self.calls)]
-            return own[0].error if own else right(self)
-
-        return error
-
-    return patch("call.open", opening), patch("batch.error", choosing)
-
-
 def _ids_of_the_first(right: Right) -> Right:
     """Tell each call of a message that it has the id of the first."""
 
@@ -157,19 +95,6 @@ def _ids_of_the_first(right: Right) -> Right:
         batch = right(self, *given)
         for run in batch.runs[1:]:
             run.scope.call_id = batch.runs[0].call.id
-        return batch
-
-    return batch_of
-
-
-def _first_unknown_only(right: Right) -> Right:
-    """Answer the first unknown call of a message, and the others with nothing."""
-
-    def batch_of(self: Given, *given: Given) -> Given:
-        batch = right(self, *given)
-        unknown = [each for each in batch.calls if hasattr(each, "answered")]
-        for each in unknown[1:]:
-            each.answered = True
         return batch
 
     return batch_of
@@ -186,18 +111,6 @@ def _by_place_as_text(calls: Sequence[ToolCall]) -> Sequence[ToolCall]:
 
 def _with_ids(calls: Sequence[ToolCall]) -> Sequence[ToolCall]:
     return [each for each in calls if each.id]
-
-
-def _of_near_ids(change: Callable[[str], str]) -> Patch:
-    """Run one call of those whose ids are nearly the same."""
-
-    def first(calls: Sequence[ToolCall]) -> Sequence[ToolCall]:
-        found: dict[str, ToolCall] = {}
-        for call in calls:
-            found.setdefault(change(call.id), call)
-        return list(found.values())
-
-    return _calls_as(first)
 
 
 def _at_most(count: int) -> Door:
@@ -227,25 +140,37 @@ def _at_most(count: int) -> Door:
     return PatchedDoor(f"at-most-{count}", patches)
 
 
+def _taken_for_good(right: Right) -> Right:
+    """Begin each request with the tools that the last one had in the end."""
+
+    def next_iteration(self: Given) -> Given:
+        if self.model_call is not None:
+            self.plan = replace(self.plan, shown=self.model_call.shown)
+        return right(self)
+
+    return next_iteration
+
+
+def _options_stay() -> Sequence[Patch]:
+    """Ask the model with the options that the request before it ended with."""
+
+    def asking(right: Right) -> Right:
+        async def ask(self: Given, ctx: Context) -> Given:
+            last = None if self.model_call is None else self.model_call.scope.shown
+            of_run = self.options
+            if last is not None:
+                self.options = last.options
+            try:
+                return await right(self, ctx)
+            finally:
+                self.options = of_run
+
+        return ask
+
+    return patch("loop.ask_model", asking), patch("loop.open_answer", asking)
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    broken(
-        "eight-calls-a-message",
-        "Of the calls of a message the first eight are run.",
-        "RUN-004 CONC-002",
-        _calls_as(_eight),
-    ),
-    wrong(
-        "calls-by-eights",
-        "The ninth call of a message begins when the first eight have ended.",
-        "CONC-001",
-        PatchedDoor("calls-by-eights", _in_groups),
-    ),
-    broken(
-        "results-by-order-of-ids",
-        "The results of a message are kept in the order of their ids.",
-        "MSG-010",
-        patch("loop.settle", _results_by_order_of_ids),
-    ),
     wrong(
         "equal-calls-run-once",
         "Equal calls of one message are run once, and share that result.",
@@ -258,12 +183,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "RUN-004",
         PatchedDoor("earlier-results-remembered", _remembered),
     ),
-    wrong(
-        "first-error-in-time",
-        "Of several calls that fail, the error of the one that failed first counts.",
-        "CONC-006",
-        PatchedDoor("first-error-in-time", _first_to_fail),
-    ),
     broken(
         "call-id-of-the-first",
         "Each call of a message finds the id of the first.",
@@ -271,22 +190,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         patch("loop.batch_of", _ids_of_the_first),
     ),
     broken(
-        "one-unknown-call-answered",
-        "Of several unknown calls of a message the first has the handler's text.",
-        "TOOL-021",
-        patch("loop.batch_of", _first_unknown_only),
-    ),
-    broken(
         "thirty-two-calls-a-message",
         "Of the calls of a message the first 32 are run.",
         "RUN-004 CONC-002",
         _calls_as(_thirty_two),
-    ),
-    wrong(
-        "sixteen-calls-at-a-time",
-        "Of the calls of a message sixteen are open at a time.",
-        "CONC-001",
-        _at_most(16),
     ),
     wrong(
         "thirty-two-calls-at-a-time",
@@ -307,21 +214,15 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         _calls_as(_with_ids),
     ),
     broken(
-        "one-call-of-lowered-ids",
-        "Of calls whose ids differ in case only one is run.",
-        "RUN-004 CONC-002 MSG-010",
-        _of_near_ids(str.lower),
+        "tools-taken-out-for-good",
+        "A tool that a wrapper took out of one request is in no later one of its run.",
+        "TOOL-024",
+        patch("loop.next_iteration", _taken_for_good),
     ),
-    broken(
-        "one-call-of-stripped-ids",
-        "Of calls whose ids differ in space only one is run.",
-        "RUN-004 CONC-002 MSG-010",
-        _of_near_ids(str.strip),
-    ),
-    broken(
-        "one-call-of-an-id",
-        "Of calls that have one id the first is run.",
-        "CONC-014",
-        _of_near_ids(str),
+    wrong(
+        "options-of-the-last-request",
+        "A model call begins with the options that wrappers wrote for the last one.",
+        "WRAP-025",
+        PatchedDoor("options-of-the-last-request", _options_stay),
     ),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from property_tests.mutants.around import configured
-from property_tests.mutants.engines.texts import AS_IT_IS
+from property_tests.mutants.engines.messages import AS_IT_IS
 from property_tests.mutants.models import heard, told
 from property_tests.mutants.mutant import Door, Mutant
 from property_tests.mutants.patching import (
@@ -31,10 +30,6 @@ Change = Callable[[str], str]
 
 def _composed(text: str) -> str:
     return unicodedata.normalize("NFC", text)
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[^\w-]", "_", text)
 
 
 def _tools(change: Change) -> Door:
@@ -76,14 +71,6 @@ def _by_id(same: Change) -> Patch:
         ]
 
     return _kept(change)
-
-
-def _named(message: Message) -> Message:
-    return replace(message, name=(message.name or "").strip())
-
-
-def _without_empty_id(message: Message) -> Message:
-    return replace(message, tool_call_id=message.tool_call_id or None)
 
 
 def _lowered_id(message: Message) -> Message:
@@ -132,10 +119,6 @@ def _inputs(change: Callable[[Given], None]) -> Patch:
     return patch("call.open", replaced)
 
 
-def _stripped_name(given: Given) -> None:
-    given.name = given.name.strip()
-
-
 def _told_composed() -> Sequence[Patch]:
     """Show wrappers composed arguments, and give the tool its own."""
     own: dict[str, str] = {}
@@ -167,34 +150,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         says=AS_IT_IS,
     ),
     wrong(
-        "tool-names-stripped",
-        "Tools are offered by names without the space around them.",
-        "TOOL-001 TOOL-007",
-        _tools(str.strip),
-        says=AS_IT_IS,
-    ),
-    wrong(
-        "tool-names-lowered",
-        "Tools are offered by names in small letters.",
-        "TOOL-001 TOOL-007",
-        _tools(str.lower),
-        says=AS_IT_IS,
-    ),
-    wrong(
-        "tool-names-plain",
-        "Tools are offered by names without unusual characters.",
-        "TOOL-001 TOOL-007",
-        _tools(_plain),
-        says=AS_IT_IS,
-    ),
-    wrong(
-        "agent-name-stripped",
-        "An agent is called by its name without the space around it.",
-        "EVT-009 CTX-011",
-        _agents(str.strip),
-        says=AS_IT_IS,
-    ),
-    wrong(
         "agent-name-composed",
         "An agent is called by its name with composed letters.",
         "EVT-009 CTX-011",
@@ -202,31 +157,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         says=AS_IT_IS,
     ),
     broken(
-        "result-names-stripped",
-        "Results have the name of their tool without the space around it.",
-        "MSG-010",
-        _each(_named),
-        says=AS_IT_IS,
-    ),
-    broken(
-        "empty-ids-are-none",
-        "The result of a call whose id is empty has no id.",
-        "MSG-010",
-        _each(_without_empty_id),
-        says=AS_IT_IS,
-    ),
-    broken(
         "result-ids-lowered",
         "Results have the ids of their calls in small letters.",
         "MSG-010",
         _each(_lowered_id),
-        says=AS_IT_IS,
-    ),
-    wrong(
-        "empty-ids-filled-in",
-        "A call without an id is given one.",
-        "EVT-002 STR-005",
-        _ids(lambda id_: id_ or "call-1"),
         says=AS_IT_IS,
     ),
     wrong(
@@ -248,38 +182,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "MSG-010",
         _by_id(str.lower),
     ),
-    broken(
-        "results-by-stripped-id",
-        "Ids that differ in the space around them stand for one result.",
-        "MSG-010",
-        _by_id(str.strip),
-    ),
-    wrong(
-        "unknown-text-stripped",
-        "What unknown_tools_handler answers loses the space around it.",
-        "TOOL-021",
-        _unknown(lambda ask, name, given: ask(name, given).strip()),
-        says=AS_IT_IS,
-    ),
-    wrong(
-        "unknown-name-composed",
-        "unknown_tools_handler is told a name with composed letters.",
-        "TOOL-021",
-        _unknown(lambda ask, name, given: ask(_composed(name), given)),
-        says=AS_IT_IS,
-    ),
     wrong(
         "unknown-arguments-lost",
         "unknown_tools_handler is told no arguments.",
         "TOOL-021",
         _unknown(lambda ask, name, _: ask(name, "{}")),
-    ),
-    broken(
-        "wrappers-told-stripped-names",
-        "Wrappers are told names without the space around them.",
-        "WRAP-002",
-        _inputs(_stripped_name),
-        says=AS_IT_IS,
     ),
     wrong(
         "wrappers-told-composed-arguments",

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from compat.engines.adapted import quiet
 from property_tests.mutants.around import built, under
 from property_tests.mutants.engines import lists
 from property_tests.mutants.engines.lists import Found
@@ -20,7 +19,7 @@ from refengine.context import Context
 from refengine.errors import MixedExtensionsWarning
 from refengine.events import Notice
 from refengine.plan import OnNotice
-from refengine.profile import Profile, choosing
+from refengine.profile import Profile
 from refengine.testing.doors import EngineAgent
 
 
@@ -32,15 +31,6 @@ def _handlers_first(right: Right) -> Right:
         return replace(machine, before=machine.before[::-1])
 
     return compile_agent
-
-
-async def _planned_anew(
-    config: ChatModelAgentConfig, profile: Profile, on_notice: OnNotice
-) -> EngineAgent:
-    """Call ``before_agent`` at build, and at the start of each run again."""
-    await build_agent(config, profile, on_notice=on_notice)
-    each_run = choosing(quiet(profile), "before_agent", "run")
-    return await build_agent(config, each_run, on_notice=on_notice)
 
 
 async def _warned_often(
@@ -170,24 +160,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "ORD-001",
         lists.callbacks(lists.turned, "before_chat_model"),
     ),
-    broken(
-        "last-before-hook-missing",
-        "Of several before-model hooks of handlers the last one is never called.",
-        "ORD-002",
-        lists.hooks(lists.but_last, "before_model_rewrite_history"),
-    ),
-    broken(
-        "last-before-hook-twice",
-        "The last handler's before-model hook is called twice in a pass.",
-        "ORD-002",
-        lists.hooks(lists.last_twice, "before_model_rewrite_history"),
-    ),
-    wrong(
-        "after-handlers-first",
-        "With both lists handlers' after-model hooks are called first, as in eino.",
-        "ORD-003",
-        under("after_hooks", "handlers_first"),
-    ),
     wrong(
         "after-structs-first",
         "With both lists structs' after-model hooks are called first.",
@@ -208,40 +180,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         lists.hooks(lists.turned, "before_agent"),
     ),
     broken(
-        "before-agent-last-missing",
-        "Of several before_agent hooks the last one is never called.",
-        "ORD-006",
-        lists.hooks(lists.but_last, "before_agent"),
-    ),
-    wrong(
-        "before-agent-each-run",
-        "The before_agent hooks run at build, and again at the start of every run.",
-        "ORD-006",
-        built(_planned_anew),
-    ),
-    broken(
-        "after-agent-reversed",
-        "The last handler's after_agent is called first.",
-        "ORD-007",
-        lists.hooks(lists.turned, "after_agent"),
-    ),
-    broken(
         "model-wrappers-reversed",
         "Around a model call the last handler is the outermost.",
         "ORD-009",
         lists.hooks(lists.turned, "wrap_model_call"),
-    ),
-    broken(
-        "model-wrapper-missing",
-        "The innermost wrapper around the model is left out.",
-        "ORD-010",
-        lists.hooks(lists.but_last, "wrap_model_call"),
-    ),
-    broken(
-        "model-wrapper-twice",
-        "The innermost wrapper around the model is entered twice.",
-        "ORD-010",
-        lists.hooks(lists.last_twice, "wrap_model_call"),
     ),
     broken(
         "onions-flat",
@@ -274,28 +216,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         lists.layers(_structs_backwards),
     ),
     broken(
-        "tool-wrapper-missing",
-        "The innermost wrapper around a call is left out.",
-        "ORD-014",
-        lists.layers(lists.but_last),
-    ),
-    broken(
-        "tool-wrapper-twice",
-        "The innermost wrapper around a call is entered twice.",
-        "ORD-014",
-        lists.layers(lists.last_twice),
-    ),
-    broken(
         "after-agent-before-after-hooks",
         "The after_agent hooks are called before the last after-model hooks.",
         "ORD-017",
         patch("loop.after_model", _ended_early),
-    ),
-    wrong(
-        "mixed-lists-silent",
-        "Nobody is told that both lists of extensions are used.",
-        "ORD-019",
-        under("both_lists", "silent"),
     ),
     wrong(
         "mixed-lists-each-handler",

@@ -12,9 +12,7 @@ from property_tests.mutants.models import told
 from property_tests.mutants.mutant import Door, Mutant
 from property_tests.mutants.patching import (
     Given,
-    Right,
     broken,
-    patch,
     wrong,
 )
 from refengine.messages import Json
@@ -51,19 +49,9 @@ def _sorted(field: str) -> Callable[[Schema], Schema]:
     }
 
 
-def _all_required(schema: Schema) -> Schema:
-    if "required" not in schema:
-        return schema
-    return {**schema, "required": list(schema.get("properties", {}))}
-
-
 def _one_type(schema: Schema) -> Schema:
     kind = schema.get("type")
     return {**schema, "type": kind[0]} if isinstance(kind, list) else schema
-
-
-def _decimal(schema: Schema) -> Schema:
-    return {k: float(v) if type(v) is int else v for k, v in schema.items()}
 
 
 def _composed(schema: Schema) -> Schema:
@@ -84,34 +72,12 @@ def _bare_where_added(_: Given, left: Given) -> Given:
     return replace(left, shown=tuple(shown))
 
 
-def _numbers(right: Right) -> Right:
-    """Bring true and false back as numbers."""
-
-    def unpack(self: Given, *given: Given, **how: Given) -> object:
-        found = right(self, *given, **how)
-        return int(found) if isinstance(found, bool) else found
-
-    return unpack
-
-
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    broken(
-        "truth-lost-in-storage",
-        "True and false come back from storage as numbers.",
-        "INT-009",
-        patch("resume.unpack", _numbers),
-    ),
     wrong(
         "parameters-without-null",
         "Fields of parameters that are null are left out.",
         "TOOL-025",
         _schemas(_without_null),
-    ),
-    wrong(
-        "parameters-without-defaults",
-        "Parameters have no defaults.",
-        "TOOL-025",
-        _schemas(_without("default")),
     ),
     wrong(
         "parameters-without-definitions",
@@ -138,22 +104,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         _schemas(_sorted("enum")),
     ),
     wrong(
-        "all-parameters-required",
-        "All parameters of an object are required.",
-        "TOOL-025",
-        _schemas(_all_required),
-    ),
-    wrong(
         "parameters-of-one-type",
         "Of several types of a parameter the first is told.",
         "TOOL-025",
         _schemas(_one_type),
-    ),
-    wrong(
-        "whole-numbers-decimal",
-        "Whole numbers in parameters are told as decimal ones.",
-        "TOOL-025",
-        _schemas(_decimal),
     ),
     wrong(
         "parameters-composed",

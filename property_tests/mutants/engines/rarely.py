@@ -9,9 +9,8 @@ from typing import Final
 from property_tests.mutants.engines.messages import begun
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Given, Patch, Right, broken, patch
-from refengine.context import Context
 from refengine.messages import History, Message, ToolCall
-from refengine.tools import NO_OPTIONS, Options
+from refengine.tools import NO_OPTIONS
 
 
 def _messages_as(change: Callable[[Sequence[Message]], Sequence[Message]]) -> Patch:
@@ -26,10 +25,6 @@ def _messages_as(change: Callable[[Sequence[Message]], Sequence[Message]]) -> Pa
         return run
 
     return patch("agent.run", replaced)
-
-
-def _last_twenty(messages: Sequence[Message]) -> Sequence[Message]:
-    return messages[-20:]
 
 
 def _each_once(messages: Sequence[Message]) -> Sequence[Message]:
@@ -61,44 +56,6 @@ def _options_once(right: Right) -> Right:
             self.options = kept
 
     return prepare_call
-
-
-def _true_options(right: Right) -> Right:
-    def run(
-        self: Given,
-        messages: object,
-        stream: bool = False,  # noqa: FBT002  # contract §0
-        ctx: Context | None = None,
-        options: Options | None = None,
-    ) -> Given:
-        some = {key: value for key, value in (options or {}).items() if value}
-        return right(self, messages, stream, ctx, some)
-
-    return run
-
-
-def _true_values(right: Right) -> Right:
-    def with_value(self: Context, key: str, value: object) -> Given:
-        return right(self, key, value) if value else self
-
-    return with_value
-
-
-def _same_context(right: Right) -> Right:
-    async def observe(self: Given, ctx: Context, value: object) -> Context:
-        for _, one in self.one_by_one():
-            await right(one, ctx, value)
-        return ctx
-
-    return observe
-
-
-def _locals_dropped(right: Right) -> Right:
-    def next_iteration(self: Given) -> Given:
-        self.locals.clear()
-        return right(self)
-
-    return next_iteration
 
 
 def _nothing_to_answer(right: Right) -> Right:
@@ -152,12 +109,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         begun(_only_without_another),
     ),
     broken(
-        "last-twenty-messages",
-        "A run starts with the last twenty of the messages that it is given.",
-        "MSG-002",
-        _messages_as(_last_twenty),
-    ),
-    broken(
         "equal-messages-once",
         "Of equal messages that a run is given it starts with the first.",
         "MSG-002",
@@ -198,29 +149,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "Tools of later iterations are given no options.",
         "WRAP-017",
         patch("loop.prepare_call", _options_once),
-    ),
-    broken(
-        "options-that-are-true",
-        "An option that is 0, empty or null is dropped.",
-        "WRAP-018",
-        patch("agent.run", _true_options),
-    ),
-    broken(
-        "after-agent-contexts-dropped",
-        "Each hook after the agent gets the context that the first one got.",
-        "CTX-001",
-        patch("pipeline.observe", _same_context),
-    ),
-    broken(
-        "values-that-are-true",
-        "A value of a context that is 0, empty or null is not kept.",
-        "CTX-012",
-        patch("context.with_value", _true_values),
-    ),
-    broken(
-        "run-locals-of-an-iteration",
-        "An iteration finds no run-local values of the one before.",
-        "CTX-013",
-        patch("loop.next_iteration", _locals_dropped),
     ),
 )

@@ -1,4 +1,4 @@
-"""Engines that are wrong about asking a model again (ERR, STR)."""
+"""Engines that are wrong about asking a model again, or another one (ERR, STR)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from property_tests.mutants.patching import (
 )
 from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context
-from refengine.errors import RetriesExhaustedError
+from refengine.errors import HookError
 from refengine.messages import Message, join_chunks
 from refengine.model import ModelRequest
-from refengine.model_calls import ModelRetry, every_error
+from refengine.model_calls import Backoff, ModelRetry, Verdict, every_error
 from refengine.stream import StreamReader
 
 
@@ -37,45 +37,6 @@ def with_policy(change: Callable[[ModelRetry], ModelRetry]) -> Door:
         )
 
     return configured(changed)
-
-
-def _one_less(retry: ModelRetry) -> ModelRetry:
-    return replace(retry, max_retries=max(retry.max_retries - 1, 0))
-
-
-def _whatever_it_was(retry: ModelRetry) -> ModelRetry:
-    return replace(retry, retry_on=every_error)
-
-
-def _at_once(retry: ModelRetry) -> ModelRetry:
-    def no_seconds(_: int) -> float:
-        return 0.0
-
-    return replace(retry, backoff=no_seconds)
-
-
-def _with_the_first(right: Right) -> Right:
-    """End a run with the error of its first attempt."""
-    first: list[Exception] = []
-
-    def after(self: Given, attempt: int, error: Exception, leaving: Exception) -> Given:
-        if attempt == 1:
-            first[:] = [leaving]
-        verdict = right(self, attempt, error, leaving)
-        if not isinstance(verdict.leaving, RetriesExhaustedError):
-            return verdict
-        return replace(verdict, leaving=RetriesExhaustedError(attempt, first[0]))
-
-    return after
-
-
-def _as_it_came(right: Right) -> Right:
-    """Give the error of each stream as if it were the last."""
-
-    def after(self: Given, attempt: int, error: Exception, leaving: Given) -> Given:
-        return replace(right(self, attempt, error, leaving), reader_error=error)
-
-    return after
 
 
 def _hooks_each_time(right: Right) -> Right:
@@ -143,25 +104,120 @@ def _halves_kept() -> Sequence[Patch]:
     return (patch("loop.open_answer", replaced),)
 
 
+def _waiting(
+    change: Callable[[Backoff], Backoff],
+) -> Callable[[ModelRetry], ModelRetry]:
+    return lambda retry: replace(retry, backoff=change(retry.backoff))
+
+
+def _twice_as_long(backoff: Backoff) -> Backoff:
+    return lambda retry: 2 * backoff(retry)
+
+
+def _in_vain(backoff: Backoff) -> Backoff:
+    """Ask how long to wait, and do not wait."""
+    return lambda retry: 0 * backoff(retry)
+
+
+def _as_the_first_time(backoff: Backoff) -> Backoff:
+    """Wait before each retry as before the first one asked for."""
+    waits: list[float] = []
+
+    def seconds(retry: int) -> float:
+        waits.append(backoff(retry))
+        return waits[0]
+
+    return seconds
+
+
+def _between_models(right: Right) -> Right:
+    """Wait before another model is asked, too."""
+
+    def after(self: Given, attempt: int, error: Exception, leaving: Exception) -> Given:
+        verdict = right(self, attempt, error, leaving)
+        other = attempt % (1 + self.max_retries) == 0
+        return replace(verdict, wait=0.5) if other and verdict.wait == 0 else verdict
+
+    return after
+
+
+def _own_error(leaving: Exception) -> bool:
+    return isinstance(leaving, HookError)
+
+
+def _wrappers_retried(right: Right) -> Right:
+    """Ask again whenever it was a wrapper that raised."""
+
+    def after(self: Given, attempt: int, error: Exception, leaving: Exception) -> Given:
+        policy = replace(self, retry_on=every_error) if _own_error(leaving) else self
+        return right(policy, attempt, error, leaving)
+
+    return after
+
+
+def _wrappers_final(right: Right) -> Right:
+    """Ask nobody again where it was a wrapper that raised."""
+
+    def after(self: Given, attempt: int, error: Exception, leaving: Exception) -> Given:
+        if _own_error(leaving):
+            return Verdict(None, error, leaving)
+        return right(self, attempt, error, leaving)
+
+    return after
+
+
+def _noting(moved: list[int]) -> Patch:
+    """Put down each attempt after which another model is asked."""
+
+    def replaced(right: Right) -> Right:
+        def after(
+            self: Given, attempt: int, error: Exception, leaving: Exception
+        ) -> Given:
+            verdict = right(self, attempt, error, leaving)
+            if verdict.wait is not None and attempt % (1 + self.max_retries) == 0:
+                moved.append(attempt)
+            return verdict
+
+        return after
+
+    return patch("retry.after", replaced)
+
+
+def _only_unopened() -> Sequence[Patch]:
+    """Fall back where a call failed, and not where its stream broke."""
+    moved: list[int] = []
+
+    def replaced(right: Right) -> Right:
+        async def broke(self: Given, error: Exception) -> None:
+            call, number = self.call, self.number
+            await right(self, error)
+            if number in moved:  # decided when the consumer came upon it
+                raise call.leaving(error) from error
+
+        return broke
+
+    return _noting(moved), patch("attempts.broke", replaced)
+
+
+def _models_counted() -> Sequence[Patch]:
+    """Count each further model as an iteration."""
+    moved: list[int] = []
+
+    def replaced(right: Right) -> Right:
+        async def ask(self: Given, ctx: Context) -> Given:
+            came = await right(self, ctx)
+            if came is None and moved:
+                moved.clear()
+                self.iterations += 1
+            return came
+
+        return ask
+
+    places = ("loop.ask_model", "loop.open_answer")
+    return _noting(moved), *(patch(each, replaced) for each in places)
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    wrong(
-        "one-attempt-too-few",
-        "A model that failed is asked once less than the policy says.",
-        "ERR-026",
-        with_policy(_one_less),
-    ),
-    wrong(
-        "every-error-retried",
-        "A model is asked again whatever its error was.",
-        "ERR-026",
-        with_policy(_whatever_it_was),
-    ),
-    broken(
-        "first-error-ends-attempts",
-        "A run whose attempts all failed ends with the error of the first.",
-        "ERR-027",
-        patch("retry.after", _with_the_first),
-    ),
     broken(
         "hooks-once-an-attempt",
         "The hooks before the model run again for each attempt.",
@@ -175,21 +231,57 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         PatchedDoor("retried-inside-the-onion", asking_again(_just_the_model)),
     ),
     wrong(
-        "retried-without-waiting",
-        "The backoff is not asked how long to wait.",
-        "ERR-030",
-        with_policy(_at_once),
-    ),
-    broken(
-        "retries-not-told-apart",
-        "The error of a stream that is made again reads like the last one.",
-        "STR-022",
-        patch("retry.after", _as_it_came),
-    ),
-    wrong(
         "broken-answers-kept",
         "What came of an answer that broke off is kept beside the whole one.",
         "STR-023",
         PatchedDoor("broken-answers-kept", _halves_kept),
+    ),
+    wrong(
+        "broken-stream-has-no-stand-in",
+        "Another model is asked where a call failed, and not where a stream broke.",
+        "ERR-032",
+        PatchedDoor("broken-stream-has-no-stand-in", _only_unopened),
+    ),
+    wrong(
+        "later-models-counted-as-iterations",
+        "Each further model that is asked counts as an iteration.",
+        "RUN-016",
+        PatchedDoor("later-models-counted-as-iterations", _models_counted),
+    ),
+    broken(
+        "wrapper-errors-retried",
+        "The policy is not asked about what a wrapper around the model raised.",
+        "ERR-026",
+        patch("retry.after", _wrappers_retried),
+    ),
+    broken(
+        "wrapper-errors-final",
+        "Where a wrapper around the model raised nobody is asked again.",
+        "ERR-026",
+        patch("retry.after", _wrappers_final),
+    ),
+    wrong(
+        "backoff-doubled",
+        "The wait before a model is asked again is twice as long as the backoff says.",
+        "ERR-033",
+        with_policy(_waiting(_twice_as_long)),
+    ),
+    wrong(
+        "backoff-asked-and-ignored",
+        "The backoff is asked, and nobody waits.",
+        "ERR-033",
+        with_policy(_waiting(_in_vain)),
+    ),
+    wrong(
+        "backoff-as-the-first-time",
+        "The wait before each retry is that of the first one.",
+        "ERR-033",
+        with_policy(_waiting(_as_the_first_time)),
+    ),
+    broken(
+        "waits-for-another-model",
+        "Some time passes before another model is asked.",
+        "ERR-033",
+        patch("retry.after", _between_models),
     ),
 )

@@ -1,4 +1,4 @@
-"""Engines that are wrong about what a run does, and how it ends (RUN)."""
+"""Engines that are wrong about what a run does, how it ends and what it hands back."""
 
 from __future__ import annotations
 
@@ -6,25 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, cast
 
-from property_tests.given_runs import Events
 from property_tests.mutants.around import handing_back, under
-from property_tests.mutants.engines import lists
-from property_tests.mutants.engines.events import given_to_consumer
-from property_tests.mutants.engines.wrapping import run_twice
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import (
     Given,
-    Patch,
-    PatchedDoor,
     Right,
     broken,
     patch,
     wrong,
 )
 from refengine.context import Context
-from refengine.events import AgentEvent
 from refengine.hooks import HOOKS, AgentHandler
-from refengine.messages import ToolCall
+from refengine.messages import History, Message, MessageChunk, ToolCall, join_chunks
 from refengine.run import RunResult
 
 
@@ -36,68 +29,11 @@ def _after_hooks_first(right: Right) -> Right:
     return before_model
 
 
-class _EarlyBatch:
-    """A batch that has run already; its events come when they are asked for."""
-
-    def __init__(self, batch: Given, events: list[AgentEvent]) -> None:
-        self._batch = batch
-        self._events = events
-
-    async def next_event(self) -> AgentEvent | None:
-        return self._events.pop(0) if self._events else None
-
-    def __getattr__(self, name: str) -> Given:
-        return getattr(self._batch, name)
-
-
-def _tools_first() -> Sequence[Patch]:
-    """Run the calls of an answer before the after-hooks see it."""
-    batches: dict[Given, _EarlyBatch] = {}
-
-    def after(right: Right) -> Right:
-        async def after_model(self: Given, ctx: Context) -> Given:
-            last = self.history.last()
-            if last is not None and last.tool_calls:
-                batch = self.batch_of(last.tool_calls, ctx)
-                events: list[AgentEvent] = []
-                while (event := await batch.next_event()) is not None:
-                    events.append(event)
-                batches[self] = _EarlyBatch(batch, events)
-            return await right(self, ctx)
-
-        return after_model
-
-    def of(right: Right) -> Right:
-        def batch_of(self: Given, calls: Given, ctx: Context) -> Given:
-            return batches.pop(self, None) or right(self, calls, ctx)
-
-        return batch_of
-
-    return patch("loop.after_model", after), patch("loop.batch_of", of)
-
-
-def _asked_twice(right: Right) -> Right:
-    async def ask_model(self: Given, ctx: Context) -> Given:
-        await right(self, ctx)
-        return await right(self, ctx)
-
-    return ask_model
-
-
 def _first_call_only(right: Right) -> Right:
     def batch_of(self: Given, calls: Sequence[ToolCall], ctx: Context) -> Given:
         return right(self, calls[:1], ctx)
 
     return batch_of
-
-
-def _all_before_hooks(right: Right) -> Right:
-    def hooks_of(handler: Given, spelt: Given) -> Given:
-        name, hooks = right(handler, spelt)
-        hook = "before_model_rewrite_history"
-        return name, {hook: getattr(handler, hook), **hooks}
-
-    return hooks_of
 
 
 def whole_object(right: Right) -> Right:
@@ -120,34 +56,6 @@ def whole_object(right: Right) -> Right:
     return hooks_of
 
 
-def _one_more(right: Right) -> Right:
-    def next_iteration(self: Given) -> Given:
-        if self.iterations == self.machine.max_iterations:
-            self.iterations += 1
-            return True
-        return right(self)
-
-    return next_iteration
-
-
-def _ten_at_most(right: Right) -> Right:
-    def next_iteration(self: Given) -> Given:
-        most = min(10, self.machine.max_iterations)
-        self.machine = replace(self.machine, max_iterations=most)
-        return right(self)
-
-    return next_iteration
-
-
-def _no_answer(right: Right) -> Right:
-    def next_iteration(self: Given) -> Given:
-        found = right(self)
-        self.answer = self.answer if found else None
-        return found
-
-    return next_iteration
-
-
 def _no_end_of_failed(left: RunResult) -> RunResult | None:
     return None if left.status == "error" else left
 
@@ -157,24 +65,6 @@ def _direct_completes(left: RunResult) -> RunResult:
     return replace(left, status="completed") if direct else left
 
 
-async def _always_after_agent(loop: Given, events: Events) -> Events:
-    async for event in events:
-        yield event
-    if loop.status == "max_iterations":
-        await loop.machine.after_agent.observe(loop.ctx, loop.history)
-
-
-def _ended_anyhow(right: Right) -> Right:
-    """Call after_agent hooks of a run that did not succeed, too."""
-
-    async def leave(self: Given) -> None:
-        if self.status not in {"completed", "returned_directly"}:
-            await self.machine.after_agent.observe(self.ctx, self.history)
-        await right(self)
-
-    return leave
-
-
 def _shows_the_last(right: Right) -> Right:
     async def observe(self: Given, ctx: Context, value: Given) -> Given:
         return await right(self, ctx, value[-1:])
@@ -182,8 +72,36 @@ def _shows_the_last(right: Right) -> Right:
     return observe
 
 
-def _counts_nothing(outcome: RunResult) -> RunResult:
-    return replace(outcome, iterations=0) if outcome.status == "error" else outcome
+def _with_results(outcome: RunResult) -> RunResult:
+    """Make up a result for each call of a run that failed."""
+    messages = list(outcome.messages)
+    if outcome.status != "error" or not messages:
+        return outcome
+    made = [Message("tool", "failed", (), c.id) for c in messages[-1].tool_calls]
+    return _with(outcome, [*messages, *made])
+
+
+def _as_it_began(outcome: RunResult) -> RunResult:
+    """Hand back what stood before the first answer of a run that failed."""
+    if outcome.status != "error":
+        return outcome
+    said = (m.role == "assistant" for m in outcome.messages)
+    first = next((at for at, each in enumerate(said) if each), None)
+    return _with(outcome, [*outcome.messages][:first])
+
+
+def _with_half(outcome: RunResult) -> RunResult:
+    """Keep what had come of an answer that broke off."""
+    told = [each for each in outcome.events if each.kind == "model"]
+    if outcome.status != "error" or not told or told[-1].message is not None:
+        return outcome
+    chunks = [each for each in told[-1].chunks or () if isinstance(each, MessageChunk)]
+    half = [join_chunks(chunks)] if chunks else []
+    return _with(outcome, [*outcome.messages, *half])
+
+
+def _with(outcome: RunResult, messages: list[Message]) -> RunResult:
+    return replace(outcome, messages=History(messages))
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
@@ -193,29 +111,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "RUN-001",
         patch("loop.before_model", _after_hooks_first),
     ),
-    wrong(
-        "tools-before-after-hooks",
-        "The calls of an answer run before the after-model hooks see it.",
-        "RUN-001",
-        PatchedDoor("tools-before-after-hooks", _tools_first),
-    ),
-    broken(
-        "model-called-twice",
-        "The model is called twice an iteration; the second answer counts.",
-        "RUN-002",
-        patch("loop.ask_model", _asked_twice),
-    ),
     broken(
         "first-call-only",
         "Only the first call of a message is run.",
         "RUN-003",
         patch("loop.batch_of", _first_call_only),
-    ),
-    broken(
-        "calls-run-twice",
-        "Every call of a tool is executed twice; the second result counts.",
-        "RUN-004",
-        patch("tool.invoke", run_twice),
     ),
     wrong(
         "loop-without-tools",
@@ -223,48 +123,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "RUN-006",
         under("without_tools", "loop"),
         under="eino-0.8",
-    ),
-    broken(
-        "hooks-without-override-called",
-        "A handler's before-model hook is called though it does not override it.",
-        "RUN-009",
-        patch("extensions.hooks_of", _all_before_hooks),
-    ),
-    broken(
-        "absent-hooks-called",
-        "Every method of a hook's name is called, whatever the object's set says.",
-        "RUN-009",
-        patch("extensions.hooks_of", whole_object),
-    ),
-    broken(
-        "run-passes-its-limit",
-        "A run has one iteration more than it may.",
-        "RUN-010",
-        patch("loop.next_iteration", _one_more),
-    ),
-    wrong(
-        "exhaustion-raises",
-        "A run that used up its iterations fails.",
-        "RUN-011",
-        under("exhaustion", "error"),
-    ),
-    broken(
-        "never-more-than-ten-iterations",
-        "A run ends after ten iterations, whatever max_iterations says.",
-        "RUN-011",
-        patch("loop.next_iteration", _ten_at_most),
-    ),
-    broken(
-        "no-answer-at-the-limit",
-        "A run that used up its iterations has no answer.",
-        "RUN-012",
-        patch("loop.next_iteration", _no_answer),
-    ),
-    wrong(
-        "any-limit-accepted",
-        "max_iterations below one stands for the default.",
-        "RUN-013",
-        under("iterations_below_one", "default"),
     ),
     wrong(
         "failed-run-without-end",
@@ -279,36 +137,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         handing_back(_direct_completes),
     ),
     wrong(
-        "failed-run-counts-nothing",
-        "A run that failed tells that it had no iterations.",
-        "RUN-028",
-        handing_back(_counts_nothing),
-    ),
-    wrong(
-        "iterations-counted-from-zero",
-        "The result tells one iteration too few.",
-        "RUN-016",
-        handing_back(lambda left: replace(left, iterations=left.iterations - 1)),
-    ),
-    broken(
-        "after-agent-at-the-limit",
-        "after_agent is called for a run that used up its iterations.",
-        "RUN-017",
-        given_to_consumer(_always_after_agent),
-    ),
-    broken(
-        "after-agent-last-missing",
-        "Of several after_agent hooks the last one is never called.",
-        "RUN-017",
-        lists.hooks(lists.but_last, "after_agent"),
-    ),
-    broken(
-        "after-agent-anyhow",
-        "The after_agent hooks are also called for a run that did not succeed.",
-        "RUN-017",
-        patch("loop.leave", _ended_anyhow),
-    ),
-    wrong(
         "after-agent-called-at-all",
         "after_agent is called where the profile calls no such hook.",
         "RUN-017",
@@ -320,5 +148,23 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "after_agent sees the last message alone.",
         "RUN-018",
         patch("pipeline.observe", _shows_the_last),
+    ),
+    wrong(
+        "failed-runs-with-made-up-results",
+        "A run whose calls failed hands back results that nobody gave.",
+        "ERR-031",
+        handing_back(_with_results),
+    ),
+    wrong(
+        "failed-runs-with-half-answers",
+        "A run whose answer broke off hands back what had come of it.",
+        "ERR-031",
+        handing_back(_with_half),
+    ),
+    wrong(
+        "failed-runs-as-they-began",
+        "A run that failed hands back what stood before the first answer.",
+        "ERR-034",
+        handing_back(_as_it_began),
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -64,26 +64,6 @@ def _except_at(step: str, iteration: int) -> Patch:
     return patch(step, replaced)
 
 
-def _second_run() -> Sequence[Patch]:
-    """Leave the before-hooks out of the second run of an agent."""
-    runs: dict[int, list[Given]] = {}
-
-    def replaced(right: Right) -> Right:
-        async def before_model(self: Given) -> Context:
-            own = runs.setdefault(id(self.machine), [self.machine])
-            if all(each is not self for each in own):
-                own.append(self)
-            if len(own) > 2 and own[2] is self:
-                left: Context = self.ctx
-                return left
-            ctx: Context = await right(self)
-            return ctx
-
-        return before_model
-
-    return (patch("loop.before_model", replaced),)
-
-
 def _second_agent() -> Sequence[Patch]:
     """Leave the last handler out of the second agent that is built."""
     built: list[Given] = []
@@ -99,19 +79,6 @@ def _second_agent() -> Sequence[Patch]:
         return collect
 
     return (patch("extensions.collect", replaced),)
-
-
-def _of_equal_names(right: Right) -> Right:
-    """Register handlers by their names."""
-
-    def collect(structs: Given, handlers: Sequence[Given], *more: Given) -> Given:
-        found = right(structs, handlers, *more)
-        given = [str(getattr(each, "name", each)) for each in handlers]
-        last = dict(zip(given, found.handlers, strict=True))
-        kept = tuple(each for each in found.handlers if each in last.values())
-        return replace(found, handlers=kept)
-
-    return collect
 
 
 def _streamed_without_handlers(right: Right) -> Right:
@@ -200,16 +167,6 @@ def _something_given(right: Right) -> Right:
     return run
 
 
-def _given_system_first(right: Right) -> Right:
-    """Put system messages that a run is given before its others."""
-
-    def run(self: Given, messages: Given, *more: Given, **how: Given) -> Given:
-        ordered = sorted(messages, key=lambda each: each.role != "system")
-        return right(self, ordered, *more, **how)
-
-    return run
-
-
 def _once_direct(right: Right) -> Right:
     """Run nothing of a message of which the first call is direct but that call."""
 
@@ -218,19 +175,6 @@ def _once_direct(right: Right) -> Right:
         return right(self, (first,) if first.name in self.plan.direct else calls, ctx)
 
     return batch_of
-
-
-def _values_of(most: int) -> Callable[[Right], Right]:
-    """Let a context hold so many values."""
-
-    def replaced(right: Right) -> Right:
-        def with_value(self: Context, key: str, value: object) -> Given:
-            held = dict(self.items())
-            return right(self, key, value) if key in held or len(held) < most else self
-
-        return with_value
-
-    return replaced
 
 
 def _first_value(right: Right) -> Right:
@@ -290,12 +234,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         patch("pipeline.rewrite", _contexts_of_two),
     ),
     broken(
-        "no-after-hooks-in-the-second",
-        "The after-model hooks do not run in the second iteration.",
-        "ORD-004",
-        _except_at("loop.after_model", 2),
-    ),
-    broken(
         "no-after-hooks-in-the-third",
         "The after-model hooks do not run in the third iteration.",
         "ORD-004",
@@ -308,22 +246,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         patch("loop.before_model", _edits_of_first_iteration),
     ),
     wrong(
-        "no-before-hooks-in-the-second-run",
-        "The before-model hooks do not run in the second run of an agent.",
-        "ORD-002 CONC-008",
-        PatchedDoor("no-before-hooks-in-the-second-run", _second_run),
-    ),
-    wrong(
         "second-agent-lacks-a-handler",
         "The second agent that an engine builds lacks its last handler.",
         "EXT-002",
         PatchedDoor("second-agent-lacks-a-handler", _second_agent),
-    ),
-    broken(
-        "handlers-by-name",
-        "Of handlers with one name the last one acts.",
-        "ORD-002 EXT-002 EXT-006",
-        patch("extensions.collect", _of_equal_names),
     ),
     broken(
         "streamed-without-handlers",
@@ -336,12 +262,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "In a streaming run the innermost of several model wrappers is left out.",
         "ORD-010",
         patch("onion.compile", _streamed_last_missing),
-    ),
-    broken(
-        "third-tool-wrapper-missing",
-        "The third of a handler's wrappers around tool calls is left out.",
-        "ORD-014",
-        lists.handlers_layers(_third_missing),
     ),
     broken(
         "third-before-agent-missing",
@@ -380,22 +300,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         patch("agent.run", _something_given),
     ),
     broken(
-        "given-system-messages-first",
-        "System messages that a run is given stand before its other messages.",
-        "MSG-002",
-        patch("agent.run", _given_system_first),
-    ),
-    broken(
         "first-direct-call-alone",
         "Where the first call of a message is direct the others do not run.",
         "RD-011 RUN-004",
         patch("loop.batch_of", _once_direct),
-    ),
-    broken(
-        "context-of-four-values",
-        "A context holds four values, and no more.",
-        "CTX-012",
-        patch("context.with_value", _values_of(4)),
     ),
     broken(
         "context-keeps-first-values",

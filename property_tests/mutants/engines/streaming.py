@@ -6,16 +6,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from property_tests.mutants.around import configured
 from property_tests.mutants.engines import lists
-from property_tests.mutants.engines.events import each_event
 from property_tests.mutants.engines.tools import planned
 from property_tests.mutants.mutant import Mutant
-from property_tests.mutants.patching import Given, Patch, Right, broken, patch, wrong
-from refengine.agent import ChatModelAgentConfig
+from property_tests.mutants.patching import Given, Patch, Right, broken, patch
 from refengine.context import Context
-from refengine.events import AgentEvent
-from refengine.messages import Message, MessageChunk, chunk_of, join_chunks
+from refengine.messages import MessageChunk
 from refengine.stream import StreamReader
 from refengine.tools import ToolMeta
 
@@ -58,78 +54,6 @@ def _joined(meta: ToolMeta) -> ToolMeta:
     return replace(meta, tool=_Joined(meta.tool)) if only_streams else meta
 
 
-class _OnlyInvoked:
-    """A model that answers in one piece, whatever else it can."""
-
-    def __init__(self, model: Given) -> None:
-        self.invoke = model.invoke
-
-
-def _never_streamed(config: ChatModelAgentConfig) -> ChatModelAgentConfig:
-    if getattr(config.model, "invoke", None) is None:
-        return config
-    return replace(config, model=_OnlyInvoked(config.model))
-
-
-def _of(*chunks: Given) -> StreamReader[Given]:
-    async def given() -> Chunks:
-        for chunk in chunks:
-            yield chunk
-
-    return StreamReader(given())
-
-
-def _merged_answer(right: Right) -> Right:
-    """Wait for the whole answer and show it as one chunk."""
-
-    async def open_answer(self: Given, ctx: Context) -> Given:
-        event = await right(self, ctx)
-        if event is None:
-            return None
-        try:
-            whole = join_chunks(await self.live.drain())
-        except Exception:  # noqa: BLE001  # the run raises it
-            return event
-        return AgentEvent("model", event.run_path, stream=_of(chunk_of(whole)))
-
-    return open_answer
-
-
-def _merged_result(event: AgentEvent) -> list[AgentEvent]:
-    """Show a result that is all there as one chunk."""
-    if event.kind != "tool" or event.stream is None:
-        return [event]
-    stream: StreamReader[Given] = StreamReader(_whole(event.stream))
-    return [AgentEvent("tool", event.run_path, call_id=event.call_id, stream=stream)]
-
-
-async def _whole(chunks: Chunks) -> Chunks:
-    yield "".join([chunk async for chunk in chunks])
-
-
-def _left_open() -> Callable[[Right], Right]:
-    """Stop at the first chunk, and keep the source."""
-    kept: list[object] = []
-
-    def replaced(_: Right) -> Right:
-        async def drain(self: Given) -> Given:
-            kept.append(self)
-            async for _ in self.reader():
-                break
-            return self.chunks
-
-        return drain
-
-    return replaced
-
-
-def _never_closes(_: Right) -> Right:
-    async def close(_: Given) -> None:
-        """Close nothing."""
-
-    return close
-
-
 def _shown(change: Callable[[Chunks], Chunks], *kinds: str) -> Patch:
     """Show the consumer other chunks, of answers or of results or of both."""
 
@@ -144,12 +68,6 @@ def _shown(change: Callable[[Chunks], Chunks], *kinds: str) -> Patch:
     return patch("stream.reader", replaced)
 
 
-async def _first(chunks: Chunks) -> Chunks:
-    async for chunk in chunks:
-        yield chunk
-        return
-
-
 async def _quiet_end(chunks: Chunks) -> Chunks:
     """Let a stream that breaks off end, for the consumer, as if it were whole."""
     try:
@@ -157,12 +75,6 @@ async def _quiet_end(chunks: Chunks) -> Chunks:
             yield chunk
     except Exception:  # noqa: BLE001  # which the run still raises
         return
-
-
-async def _texts(chunks: Chunks) -> Chunks:
-    async for chunk in chunks:
-        other = not isinstance(chunk, MessageChunk)
-        yield chunk if other else replace(chunk, tool_calls=())
 
 
 async def _spaceless(chunks: Chunks) -> Chunks:
@@ -200,19 +112,6 @@ def _stripped(chunks: Sequence[MessageChunk]) -> Sequence[MessageChunk]:
     return [replace(each, content=each.content.strip()) for each in chunks]
 
 
-def _without_tools(right: Right) -> Right:
-    """Tell the model of no tools in a streaming run."""
-
-    async def open_answer(self: Given, ctx: Context) -> Given:
-        plan, self.plan = self.plan, replace(self.plan, shown=())
-        try:
-            return await right(self, ctx)
-        finally:
-            self.plan = plan
-
-    return open_answer
-
-
 def _without_arguments(right: Right) -> Right:
     """Give tools no arguments in a streaming run."""
 
@@ -222,18 +121,6 @@ def _without_arguments(right: Right) -> Right:
         await right(self, ctx, streaming)
 
     return opened
-
-
-def _without_answer(right: Right) -> Right:
-    """Forget the answer of a streaming run."""
-
-    def route(self: Given, response: Message) -> Given:
-        calls = right(self, response)
-        if self.streaming:
-            self.answer = None
-        return calls
-
-    return route
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
@@ -261,43 +148,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "STR-003",
         lists.layers(lambda found: found[:-1], "streamable"),
     ),
-    wrong(
-        "model-never-streamed",
-        "In a streaming run the model is invoked, and its answer shown whole.",
-        "STR-004",
-        configured(_never_streamed),
-    ),
-    broken(
-        "answer-chunks-merged",
-        "The consumer gets a streamed answer as one chunk, when it is complete.",
-        "STR-005",
-        patch("loop.open_answer", _merged_answer),
-    ),
-    broken(
-        "result-chunks-merged",
-        "The consumer gets a streamed result as one chunk.",
-        "STR-006",
-        each_event(_merged_result),
-    ),
-    broken(
-        "streams-left-open",
-        "A stream is read to its first chunk, and never closed.",
-        "STR-007",
-        _shown(_first, "model", "tool"),
-        patch("stream.drain", _left_open()),
-        patch("stream.close", _never_closes),
-    ),
     broken(
         "answer-breaks-off-quietly",
         "An answer that breaks off looks whole to who reads its stream.",
         "STR-008",
         _shown(_quiet_end, "model"),
-    ),
-    broken(
-        "result-breaks-off-quietly",
-        "A result that breaks off looks whole to who reads its stream.",
-        "STR-009",
-        _shown(_quiet_end, "tool"),
     ),
     broken(
         "history-misses-chunks",
@@ -312,28 +167,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         _kept(_last, "tool"),
     ),
     broken(
-        "streamed-without-tools",
-        "In a streaming run the model is told of no tools.",
-        "STR-012",
-        patch("loop.open_answer", _without_tools),
-    ),
-    broken(
         "streamed-without-arguments",
         "In a streaming run tools are executed without arguments.",
         "STR-013",
         patch("call.open", _without_arguments),
-    ),
-    broken(
-        "streamed-without-answer",
-        "A streaming run ends without an answer.",
-        "STR-014",
-        patch("loop.route", _without_answer),
-    ),
-    broken(
-        "streamed-calls-not-shown",
-        "The stream of an answer brings its text and not its calls.",
-        "STR-015",
-        _shown(_texts, "model"),
     ),
     broken(
         "many-chunks-stripped",

@@ -91,20 +91,6 @@ def _no_direct(*_: Given) -> None:
     """Let no call end the run."""
 
 
-async def _no_hooks(_: Right, loop: Given, *given: Given) -> Given:
-    return given[0] if given else loop.ctx
-
-
-def _no_limit(right: Right, loop: Given) -> bool:
-    if right(loop):
-        return True
-    if loop.iterations > loop.machine.max_iterations:
-        return False
-    loop.status = "error"
-    loop.iterations += 1
-    return True
-
-
 def _nobody(kept: Given) -> None:
     kept.loop.run_path = ("",)
 
@@ -112,16 +98,6 @@ def _nobody(kept: Given) -> None:
 def _one_tool_less(kept: Given) -> None:
     plan = kept.loop.plan
     kept.loop.plan = replace(plan, shown=plan.shown[:-1])
-
-
-def _from_the_first(right: Right) -> Right:
-    """Begin the attempts of an iteration that goes on with the first."""
-
-    def first_attempt(self: Given, point: Given) -> int:
-        right(self, point)
-        return 1
-
-    return first_attempt
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
@@ -143,22 +119,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         ),
     ),
     wrong(
-        "calls-backwards-after-answer",
-        "Calls are made backwards once a run went on.",
-        "CONC-004",
-        PatchedDoor(
-            "calls-backwards-after-answer", _gone_on("loop.batch_of", _backwards)
-        ),
-    ),
-    wrong(
-        "context-lost-after-answer",
-        "What hooks leave in the context reaches no tool once a run went on.",
-        "CTX-006",
-        PatchedDoor(
-            "context-lost-after-answer", _gone_on("loop.batch_of", _without_context)
-        ),
-    ),
-    wrong(
         "direct-call-lost-after-answer",
         "No result ends a run that went on.",
         "RD-001",
@@ -174,26 +134,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
             "direct-calls-of-resumed-runs-go-on",
             _gone_on("loop.direct_call", _no_direct),
         ),
-    ),
-    wrong(
-        "limit-lost-after-answer",
-        "A run that went on has as many iterations as its model likes.",
-        "RUN-010",
-        PatchedDoor(
-            "limit-lost-after-answer", _gone_on("loop.next_iteration", _no_limit)
-        ),
-    ),
-    wrong(
-        "hooks-lost-after-answer",
-        "After-model hooks are left out once a run went on.",
-        "ORD-004",
-        PatchedDoor("hooks-lost-after-answer", _gone_on("loop.after_model", _no_hooks)),
-    ),
-    broken(
-        "attempts-anew-after-answer",
-        "A run that was interrupted in a later attempt has all its attempts again.",
-        "ERR-026 INT-005",
-        patch("resume.first_attempt", _from_the_first),
     ),
     broken(
         "agent-unnamed-after-answer",

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from property_tests.mutants.around import under, without_notice
+from property_tests.mutants.around import without_notice
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Given, Patch, Right, broken, patch, wrong
 from refengine.awaiting import settled
@@ -72,10 +72,6 @@ def _default(change: Callable[[Metas, Metas], Metas]) -> Patch:
     return patch("planner.default_tools", replaced)
 
 
-def _added_first(configured: Metas, added: Metas) -> Metas:
-    return normalise([*added, *configured])
-
-
 def _configured_only(configured: Metas, _: Metas) -> Metas:
     return normalise(configured)
 
@@ -87,10 +83,6 @@ def _at_the_last(configured: Metas, added: Metas) -> Metas:
         found.pop(meta.name, None)
         found[meta.name] = meta
     return list(found.values())
-
-
-def _not_folded(configured: Metas, added: Metas) -> Metas:
-    return [*configured, *added]
 
 
 def _first_kept(configured: Metas, added: Metas) -> Metas:
@@ -142,21 +134,6 @@ def _default_for_all(right: Right) -> Right:
         return left
 
     return enter
-
-
-def _no_fold(right: Right) -> Right:
-    """Keep all entries that a handler leaves."""
-
-    def update(self: Given, left: Sequence[Given]) -> Given:
-        self.one_entry = False
-        return right(self, left)
-
-    return update
-
-
-def _sorted_by_name(_: Given, left: Given) -> Given:
-    shown = sorted(left.shown, key=lambda info: info.name)
-    return replace(left, shown=tuple(shown))
 
 
 def _names_only(_: Given, left: Given) -> Given:
@@ -234,34 +211,10 @@ def _all_offered(right: Right) -> Right:
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
-        "tools-sorted",
-        "The tools are offered sorted by name.",
-        "TOOL-001",
-        planned(_sorted_by_name),
-    ),
-    broken(
-        "struct-tools-first",
-        "Tools of structs stand before the configured ones.",
-        "TOOL-002",
-        _default(_added_first),
-    ),
-    broken(
-        "struct-tools-lost",
-        "Tools of structs are forgotten.",
-        "TOOL-002",
-        _default(_configured_only),
-    ),
-    broken(
         "equal-names-at-the-last",
         "A name stands where its last tool stood.",
         "TOOL-003",
         _default(_at_the_last),
-    ),
-    broken(
-        "equal-names-all-shown",
-        "The model is shown all tools of a name, as in eino.",
-        "TOOL-003",
-        _default(_not_folded),
     ),
     broken(
         "handlers-miss-struct-tools",
@@ -277,12 +230,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         patch("planner.enter", _default_for_all),
     ),
     broken(
-        "handlers-append-equal-names",
-        "Equal names that a handler leaves are not folded (seed 001 appends).",
-        "TOOL-006",
-        patch("planner.fold", _no_fold),
-    ),
-    broken(
         "handlers-tools-not-shown",
         "The model is offered none of the tools that handlers add.",
         "TOOL-007",
@@ -293,18 +240,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A tool that a handler removed is still offered.",
         "TOOL-007",
         planned(_removed_shown),
-    ),
-    wrong(
-        "no-tools-means-all",
-        "Where handlers leave no tool all of them stay, as in eino's first draft.",
-        "TOOL-008",
-        under("all_tools_removed", "ignored"),
-    ),
-    wrong(
-        "no-tools-still-advertised",
-        "Where handlers leave no tool all are still offered, as in eino v0.9.",
-        "TOOL-008",
-        under("all_tools_removed", "advertised"),
     ),
     broken(
         "null-tools-taken",

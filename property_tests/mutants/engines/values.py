@@ -17,7 +17,7 @@ from property_tests.mutants.patching import (
 )
 from refengine.awaiting import settled
 from refengine.context import Context, at_point
-from refengine.messages import Message, ToolCall
+from refengine.messages import ToolCall
 from refengine.tools import NO_OPTIONS
 
 IN_PLACE: Final = (
@@ -84,31 +84,6 @@ def _into_the_callers_list() -> Sequence[Patch]:
     return patch("agent.run", running), patch("loop.before_model", writing)
 
 
-def _callback(change: Callable[[Given, Given, list[Message]], None]) -> Patch:
-    """Change what each callback of a struct left, given what it was given."""
-
-    def around(hook: Given) -> Given:
-        async def call(ctx: Context, state: Given) -> Given:
-            own, held = state.messages, list(state.messages)
-            got = await settled(hook(ctx, state))
-            change(state, own, held)
-            return got
-
-        return call
-
-    def replaced(right: Right) -> Right:
-        def model_hooks(self: Given, field: str) -> Given:
-            return [(name, around(hook)) for name, hook in right(self, field)]
-
-        return model_hooks
-
-    return patch("extensions.model_hooks", replaced)
-
-
-def _only_in_place(state: Given, own: Given, _: list[Message]) -> None:
-    state.messages = own
-
-
 def _entering(change: Callable[[Given, Given, Given], None]) -> Patch:
     """Change the configuration that a before_agent hook left, given what it had."""
 
@@ -163,13 +138,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "What before-model hooks leave is written into the caller's list.",
         "MSG-016",
         PatchedDoor("callers-list-rewritten", _into_the_callers_list),
-    ),
-    broken(
-        "struct-lists-set-anew-lost",
-        "A list that a struct's callback puts into its state does not count.",
-        "MSG-003 COMPAT-003",
-        _callback(_only_in_place),
-        says=IN_PLACE,
     ),
     broken(
         "tools-set-anew-lost",

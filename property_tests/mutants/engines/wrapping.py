@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from property_tests.mutants.around import configured, under, without_notice
-from property_tests.mutants.engines import lists
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import (
     Given,
@@ -18,7 +16,6 @@ from property_tests.mutants.patching import (
     patch,
     wrong,
 )
-from refengine.agent import ChatModelAgentConfig
 from refengine.chain import Call, Layer
 from refengine.context import Context
 from refengine.messages import Message, ToolCall
@@ -64,13 +61,6 @@ def _once(call: Next, _: object) -> Next:
         if not kept:
             kept.append(await call(ctx, value))
         return kept[0]
-
-    return following
-
-
-def _no_empty_arguments(call: Next, _: object) -> Next:
-    async def following(ctx: Context, value: ToolCallInput) -> Given:
-        return await call(ctx, replace(value, arguments=value.arguments or "{}"))
 
     return following
 
@@ -145,30 +135,10 @@ def _trimmed_inside(right: Right) -> Right:
     return layer
 
 
-def run_twice(right: Right) -> Right:
-    """Run the tool twice where it is called once."""
-
-    async def invoke(ctx: Context, value: ToolCallInput) -> Given:
-        await right(ctx, value)
-        return await right(ctx, value)
-
-    return invoke
-
-
 def _trimmed(right: Right) -> Right:
     async def invoke(ctx: Context, value: ToolCallInput) -> ToolCallResult:
         result = await right(ctx, value)
         return ToolCallResult(result.result.strip())
-
-    return invoke
-
-
-def _another_error(right: Right) -> Right:
-    async def invoke(ctx: Context, value: ToolCallInput) -> Given:
-        try:
-            return await right(ctx, value)
-        except Exception as error:
-            raise RuntimeError("the tool failed") from error
 
     return invoke
 
@@ -183,37 +153,6 @@ def error_as_result(right: Right) -> Right:
             return ToolCallResult(f"error: {error}")
 
     return invoke
-
-
-def _without_options(right: Right) -> Right:
-    async def invoke(ctx: Context, value: ToolCallInput) -> Given:
-        return await right(ctx, replace(value, call_options={}))
-
-    return invoke
-
-
-def with_arguments(change: Callable[[str], str]) -> Patch:
-    """Change the arguments of each call of a tool that is there."""
-
-    def replaced(right: Right) -> Right:
-        def prepare_call(
-            self: Given, call: ToolCall, bound: Mapping[str, object]
-        ) -> Given:
-            if call.name in bound:
-                call = replace(call, arguments=change(call.arguments))
-            return right(self, call, bound)
-
-        return prepare_call
-
-    return patch("loop.prepare_call", replaced)
-
-
-def _trimmed_result(right: Right) -> Right:
-    async def opened(self: Given, ctx: Context, streaming: bool) -> None:
-        await right(self, ctx, streaming)
-        self.text = None if self.text is None else self.text.strip()
-
-    return opened
 
 
 def _redirecting() -> Sequence[Patch]:
@@ -237,27 +176,6 @@ def _redirecting() -> Sequence[Patch]:
         return arrive
 
     return patch("loop.prepare_call", remember), patch("tool.arrive", look_up)
-
-
-class _WithoutOptions:
-    """A model that is called without the options of the run."""
-
-    def __init__(self, model: Given) -> None:
-        for kind in ("invoke", "stream"):
-            if getattr(model, kind, None) is not None:
-                setattr(self, kind, _optionless(getattr(model, kind)))
-
-
-def _optionless(call: Given) -> Callable[..., Awaitable[Any]]:
-    async def called(*given: Given) -> Given:
-        return await call(*given[:-1], {})
-
-    return called
-
-
-def _no_model_options(config: ChatModelAgentConfig) -> ChatModelAgentConfig:
-    model: Given = _WithoutOptions(config.model)
-    return replace(config, model=model)
 
 
 def _trimmed_within(right: Right) -> Right:
@@ -295,24 +213,6 @@ def _stripped(message: Message) -> Message:
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
-        "outermost-wrapper-skipped",
-        "A call goes to the wrapper inside the outermost one.",
-        "WRAP-001",
-        lists.layers(lists.but_first),
-    ),
-    broken(
-        "arguments-reformatted",
-        "Wrappers are given the arguments without their spaces.",
-        "WRAP-002",
-        with_arguments(lambda arguments: arguments.replace(" ", "")),
-    ),
-    broken(
-        "next-calls-the-tool-twice",
-        "The tool is run twice where next is called once.",
-        "WRAP-003",
-        patch("tool.invoke", run_twice),
-    ),
-    broken(
         "tool-run-ahead-of-wrappers",
         "What is further in runs before a wrapper is asked.",
         "WRAP-004",
@@ -329,12 +229,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A second next gives what the first one gave.",
         "WRAP-006",
         _next_of(ToolCallResult, _once),
-    ),
-    broken(
-        "empty-arguments-filled-in",
-        "Empty arguments become an empty object on their way inwards.",
-        "WRAP-007",
-        _next_of(ToolCallResult, _no_empty_arguments),
     ),
     broken(
         "changed-arguments-lost",
@@ -355,18 +249,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         patch("onion.layer", _trimmed_inside),
     ),
     broken(
-        "onion-result-trimmed",
-        "What leaves the outermost wrapper loses the space around it.",
-        "WRAP-011",
-        patch("call.open", _trimmed_result),
-    ),
-    broken(
-        "another-exception",
-        "Wrappers see an exception of the engine's in place of the tool's.",
-        "WRAP-012",
-        patch("tool.invoke", _another_error),
-    ),
-    broken(
         "errors-as-results",
         "Wrappers get a result that says that the tool failed.",
         "WRAP-013",
@@ -377,36 +259,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A wrapper that changes the name of its input calls another tool.",
         "WRAP-014",
         PatchedDoor("calls-redirected", _redirecting),
-    ),
-    wrong(
-        "changed-call-id-told",
-        "A call id that a wrapper changed stands on the event.",
-        "WRAP-015",
-        under("changed_call_id", "leaks_into_event"),
-    ),
-    wrong(
-        "changes-ignored-silently",
-        "Nobody is told that a changed name was ignored.",
-        "WRAP-016",
-        without_notice("ignored_change"),
-    ),
-    broken(
-        "tools-without-options",
-        "Tools are called without the options of the run.",
-        "WRAP-017",
-        patch("tool.invoke", _without_options),
-    ),
-    wrong(
-        "model-without-options",
-        "The model is called without the options of the run.",
-        "WRAP-018",
-        configured(_no_model_options),
-    ),
-    broken(
-        "first-model-wrapper-skipped",
-        "The outermost wrapper around the model is left out.",
-        "WRAP-019",
-        lists.hooks(lists.but_first, "wrap_model_call"),
     ),
     broken(
         "request-edits-lost",
