@@ -11,6 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import (
+    REPORTS_PART,
+    SHARP_PART,
+    SIDES_PART,
+    WORLDS_PART,
     argument,
     flag,
     group,
@@ -81,22 +85,20 @@ NEEDS_TWO: Final = (
 )
 
 app = group("Check that migrated middleware still does the same.")
-app.add_command(bisect)
-app.add_command(scan)
-app.add_command(list_known)
 
 
 @app.command()
 @argument(
     "subjects", "module:name, file.py:name or file.py", nargs=-1, metavar="OLD NEW"
 )
-@option("--old", about="OLD of an earlier commit: REV:file.py:name")
+@option("--old", about="OLD of an earlier commit: REV:file.py:name", part=SIDES_PART)
 @option(
     "--old-engine",
     about="what OLD is played on if it is not in Python: eino@0.7.37, ai-sdk@4",
     metavar="NAME",
+    part=SIDES_PART,
 )
-@option("--new-engine", about="the same of NEW", metavar="NAME")
+@option("--new-engine", about="the same of NEW", metavar="NAME", part=SIDES_PART)
 @option("--all", "every", about="judge every migration.toml of this folder", kind=PATH)
 @REQUIRE
 @option(
@@ -111,6 +113,7 @@ app.add_command(list_known)
     about="which worlds decide: the ordinary ones, or all, with the unusual ones",
     kind=one_of(*DOMAINS),
     default=ORDINARY,
+    part=WORLDS_PART,
 )
 @GENERATED
 @option(
@@ -118,6 +121,7 @@ app.add_command(list_known)
     about="plays of the search that follows where it holds; none with --all",
     kind=at_least(0),
     default=SEARCH_PLAYS,
+    part=WORLDS_PART,
 )
 @SEED
 @SECONDS
@@ -125,17 +129,20 @@ app.add_command(list_known)
     "--profile",
     about="the profile of the engine that plays both sides",
     default="seed-001",
+    part=WORLDS_PART,
 )
 @option(
     "--reproducer",
     about="write a script that shows the divergence",
     kind=OUTPUT_FOLDER,
     metavar="DIR",
+    part=REPORTS_PART,
 )
 @option(
     "--sharpness-plays",
     about="plays of small changes of both [default: 2000, with --all or --wire 0]",
     kind=at_least(0),
+    part=SHARP_PART,
 )
 @option(
     "--min-sharpness",
@@ -143,11 +150,13 @@ app.add_command(list_known)
     kind=at_least(0.0),
     default=0.0,
     metavar="PCT",
+    part=SHARP_PART,
 )
 @flag(
     "--hand-over/--no-hand-over",
     about="have NEW resume runs that OLD kept; done if both are one piece of code",
     default=True,
+    part=SIDES_PART,
 )
 @flag("--strict", about="what holds weakly does not pass: exit code 4")
 @option("--on", about=ON, metavar="WORKERS")
@@ -157,7 +166,11 @@ app.add_command(list_known)
     about="show counts of hooks and the hash of the worlds, too",
 )
 @flag("--reports", about="with --all: report on every case, not only those not met")
-@flag("--wire", about="have graphs ask a server on loopback through ChatOpenAI")
+@flag(
+    "--wire",
+    about="have graphs ask a server on loopback through ChatOpenAI",
+    part=WORLDS_PART,
+)
 @writing
 @reaching
 @of_sides
@@ -306,10 +319,9 @@ def _wrong_pair(
     if reports:
         return "--reports goes with --all; a pair is always reported on"
     if not sides and not one_sided:
-        from compat.cli.migrate_here import lines
-        from compat.migration.here import FoundHere
+        from compat.cli.migrate_here import here_lines
 
-        return "\n".join(("give OLD and NEW.", *lines(FoundHere.read(Path.cwd()))))
+        return "\n".join(("give OLD and NEW.", *here_lines()))
     if len(sides) != 2 and not one_sided:
         return f"give OLD and NEW; {len(sides)} given: {', '.join(sides)}"
     return ""
@@ -632,3 +644,7 @@ def progress_of(command: str, how: CheckOptions) -> Generator[CheckOptions, None
             text = f"interrupted ({of.description}{at}), nothing is judged yet"
             sys.stderr.write(f"refengine {command}: {text}\n")
             raise
+
+
+for each in (scan, bisect, list_known):
+    app.add_command(each)

@@ -10,7 +10,12 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from compat.cli.command import line_again, option, refusing
+from compat.cli.command import (
+    REPORTS_PART,
+    line_again,
+    option,
+    refusing,
+)
 from compat.cli.values import OUTPUT
 from compat.report.plain_text import write_text
 
@@ -132,16 +137,42 @@ def _sentences() -> Mapping[str, str]:
 def writing(check: F) -> F:
     """Add the options that name files: the command's parameter ``files``."""
 
-    @option("--json", about="write the whole report to this file", kind=OUTPUT)
-    @option("--markdown", about="write one for a CI's summary", kind=OUTPUT)
-    @option("--junit", about="write one for a CI that reads JUnit", kind=OUTPUT)
-    @option("--html", about="write it as a page, old and new beside", kind=OUTPUT)
+    @option(
+        "--json",
+        about="write the whole report to this file",
+        kind=OUTPUT,
+        part=REPORTS_PART,
+    )
+    @option(
+        "--markdown",
+        about="write one for a CI's summary",
+        kind=OUTPUT,
+        part=REPORTS_PART,
+    )
+    @option(
+        "--junit",
+        about="write one for a CI that reads JUnit",
+        kind=OUTPUT,
+        part=REPORTS_PART,
+    )
+    @option(
+        "--html",
+        about="write it as a page, old and new beside",
+        kind=OUTPUT,
+        part=REPORTS_PART,
+    )
     @option(
         "--save-world",
         about="write the smallest world that diverges: for an allowance, or --worlds",
         kind=OUTPUT,
+        part=REPORTS_PART,
     )
-    @option("--sarif", about="write what differs for a code host", kind=OUTPUT)
+    @option(
+        "--sarif",
+        about="write what differs for a code host",
+        kind=OUTPUT,
+        part=REPORTS_PART,
+    )
     @wraps(check)
     def written(
         *,
