@@ -226,19 +226,29 @@ def is_given(name: str) -> bool:
     return source is ParameterSource.COMMANDLINE
 
 
+class TerminatedError(KeyboardInterrupt):
+    """SIGTERM, which ends a command as Ctrl-C does: keeping what it found.
+
+    It is no SystemExit, since Hypothesis takes one for a failure of what it draws for,
+    and plays on.
+    """
+
+
 @contextmanager
-def _ended_by_sigterm() -> Generator[None, None, None]:
-    """Let SIGTERM end a command as Ctrl-C does, so that no folder is left behind."""
+def _ended_by_sigterm() -> Generator[list[int], None, None]:
+    """Let SIGTERM end a command as Ctrl-C does; yield the signals that came."""
+    came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread hears of signals
+        yield came  # only the main thread hears of signals
         return
 
     def end(number: int, frame: object) -> NoReturn:  # noqa: ARG001  # signal's
-        raise SystemExit(TERMINATED)
+        came.append(number)
+        raise TerminatedError
 
     before = signal.signal(signal.SIGTERM, end)
     try:
-        yield
+        yield came
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -270,11 +280,11 @@ def _run(app: click.Command, name: str, line: Sequence[str]) -> int:
         )
     try:
         with (
-            _ended_by_sigterm(),
+            _ended_by_sigterm() as came,
             app.make_context(f"refengine {name}", list(line), obj=[*line]) as context,
         ):
             code: int | None = app.invoke(context)
-            return code or OK
+            return TERMINATED if came else code or OK
     except click.exceptions.Exit as end:  # of --help
         return end.exit_code
     except click.UsageError as error:
@@ -289,9 +299,11 @@ def _told(name: str, command: Callable[[], int]) -> int:
     try:
         code = command()
         sys.stdout.flush()  # here, since at the end Python only grumbles
-    except KeyboardInterrupt:
-        sys.stderr.write(f"refengine {name}: interrupted\n")
-        return INTERRUPTED
+    except KeyboardInterrupt as end:
+        terminated = isinstance(end, TerminatedError)
+        how = "terminated" if terminated else "interrupted"
+        sys.stderr.write(f"refengine {name}: {how}\n")
+        return TERMINATED if terminated else INTERRUPTED
     except SystemExit as end:  # rich ends so, with 1, where the reader went away
         if isinstance(end.__context__, BrokenPipeError):
             return BROKEN_PIPE

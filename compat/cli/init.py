@@ -47,17 +47,21 @@ class _Asking(CommandGroup):
             click.echo(f"  {name:<10} {each.get_short_help_str(limit=300)}")
         name = click.prompt("Write which", type=click.Choice([*self.commands]))
         given = [name]
-        for each in self.commands[name].params:
-            default = each.get_default(click.Context(self.commands[name]))
-            if not isinstance(default, str):
-                continue  # what is rarely said
-            is_argument = isinstance(each, LineArgument)
-            about = each.about if is_argument else str(getattr(each, "help", ""))
-            kind = "" if is_argument else f" ({each.type.label})"
-            said = click.prompt(f"{about}{kind}", default=default)
-            given += [said] if is_argument else [f"{each.opts[0]}={said}"]
+        for asked in self.commands[name].params:
+            given += _answered(asked, click.Context(self.commands[name]))
         click.echo(f"without questions: refengine init {shlex.join(given)}")
         return given
+
+
+def _answered(asked: click.Parameter, context: click.Context) -> list[str]:
+    """Return what is answered, as it stands on a line; what is rarely said is not."""
+    default = asked.get_default(context)
+    if not isinstance(default, str):
+        return []
+    if isinstance(asked, LineArgument):
+        return [click.prompt(asked.about, default=default)]
+    about, kind = getattr(asked, "help", ""), asked.make_metavar(context)
+    return [f"{asked.opts[0]}={click.prompt(f'{about} ({kind})', default=default)}"]
 
 
 app = _Asking(help="Write files to start from; asks which if none is named.")

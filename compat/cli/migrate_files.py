@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -20,6 +21,7 @@ from compat.cli.values import OUTPUT
 from compat.report.plain_text import write_text
 
 if TYPE_CHECKING:
+    from compat.migration.subject_runner import CheckOptions
     from compat.report.next_step import NextStep
     from compat.verdicts.migration import JudgedCase, Migration
 
@@ -122,9 +124,40 @@ def from_root(file: Path | None) -> str:
 
     "" where there is none.
     """
-    if file is None or not file.is_file():
-        return ""
-    return os.path.relpath(file, os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
+    return "" if file is None or not file.is_file() else relative_to_job(file)
+
+
+def relative_to_job(path: Path) -> str:
+    """Return a path from the checkout of a job, or from here."""
+    return os.path.relpath(path, os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
+
+
+def header_of(how: CheckOptions, *verdicts: Migration) -> dict[str, object]:
+    """Return what a report says of the machine, and of how was judged."""
+    from importlib.metadata import version
+
+    from compat.report.migration_json import given_json, wire_json
+    from compat.warm import WARM
+
+    given = [file for each in verdicts for file in each.given]
+    frameworks = {k: v for each in verdicts for k, v in each.frameworks.items()}
+    versions = {k: [*v] for each in verdicts for k, v in each.versions.items()}
+    sides = (pair for each in verdicts for pair in each.exercise.items())
+    setups = {side: asdict(each.setup) for side, each in sides if each.setup}
+    return {
+        **({"versions": versions} if versions else {}),
+        **({"setups": setups} if setups else {}),
+        **({"frameworks": frameworks} if frameworks else {}),
+        **({"given": given_json(given)} if given else {}),
+        "refengine": version("refengine"),
+        "python": platform.python_version(),
+        "profile": how.profile,
+        "examples": how.examples,
+        "seed": how.seed,
+        **how.reach.header,
+        **({} if how.wire is None else {"wire": wire_json(how.wire.summary)}),
+        **({"started_alone": list(WARM.reasons)} if WARM.reasons else {}),
+    }
 
 
 def _sentences() -> Mapping[str, str]:

@@ -23,6 +23,8 @@ from compat.migration.options import (
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from compat.migration.subject_runner import CheckOptions
 
 F = TypeVar("F", bound=Callable[..., int])
@@ -115,3 +117,10 @@ def reach_lines(how: CheckOptions) -> Iterable[str]:
     if reach.net:
         shown = ", ".join(f"{host}:{port}" for host, port in reach.net)
         yield f"sockets that were allowed: {shown}"
+
+
+def wire_lines_of(how: CheckOptions) -> Iterable[Text]:
+    """Return what was played over the wire, where that was asked for."""
+    from compat.report.migration import wire_lines
+
+    return () if how.wire is None else wire_lines(how.wire.summary)
