@@ -514,6 +514,7 @@ def test_a_new_side_that_cannot_be_built_diverges(command) -> None:
         (["old.py", "HEAD:new.py:subject"], "only OLD may have a revision"),
         (["--all", ".", "old.py"], "--all takes all else from each migration.toml"),
         (["a.py", "b.py", "--reports"], "--reports goes with --all"),
+        (["old.py", "new.py", "--env", "A=B"], "is that of the environment, so write"),
         (["--all", "nowhere"], "there is none; refengine init migration writes one"),
     ],
 )

@@ -19,6 +19,7 @@ from compat.migration.options import (
     TIMEOUT,
     Reach,
     address,
+    variable,
 )
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
 
@@ -83,7 +84,7 @@ def reaching(check: F) -> F:
     @option(
         "--env",
         about="give the sides this variable of the environment; '*' gives all",
-        metavar="NAME",
+        kind=Kind("NAME", variable),
         multiple=True,
         part=REACH_PART,
     )
