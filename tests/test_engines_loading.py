@@ -20,10 +20,10 @@ from compat.engines.load_errors import (
     BrokenModuleError,
     EngineProfileError,
     LoadError,
+    MissingDriverProgramError,
     MissingFileError,
     MissingModuleError,
     MissingNameError,
-    MissingProgramError,
     NoProfileError,
     NotAnEngineError,
     NotAReferenceError,
@@ -497,5 +497,5 @@ def test_a_refusal_says_what_to_do() -> None:
 
 @pytest.mark.parametrize("command", ["no-such-program --now", "", "'python"])
 def test_command_that_names_no_program_is_told(command: str) -> None:
-    with pytest.raises(MissingProgramError, match="there is no program"):
+    with pytest.raises(MissingDriverProgramError, match="there is no program"):
         find(f"cmd:{command}")

@@ -28,10 +28,10 @@ from compat.engines.load_errors import (
     AmbiguousEngineError,
     BrokenModuleError,
     LoadError,
+    MissingDriverProgramError,
     MissingFileError,
     MissingModuleError,
     MissingNameError,
-    MissingProgramError,
     NotAReferenceError,
     NotCallableError,
     UnknownEngineError,
@@ -97,14 +97,14 @@ def find(text: str, cwd: Path | None = None) -> EngineFactory:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a command; raises MissingProgramError."""
+    """Return the words of a command; raises MissingDriverProgramError."""
     command = text.removeprefix(COMMAND)
     try:
         words = shlex.split(command)
     except ValueError:  # a quotation that does not end
         words = []
     if not words or shutil.which(words[0]) is None:
-        raise MissingProgramError(command, words[0] if words else command)
+        raise MissingDriverProgramError(command, words[0] if words else command)
     return words
 
 

@@ -107,7 +107,7 @@ class MissingNameError(LoadError):
         super().__init__(f"{text!r}: {shown} has no {name!r}{hint}{known}")
 
 
-class MissingProgramError(LoadError):
+class MissingDriverProgramError(LoadError):
     """A driver's command names no program that there is."""
 
     def __init__(self, text: str, program: str) -> None:

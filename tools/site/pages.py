@@ -22,6 +22,7 @@ from compat.verdicts.exit_codes import FIRST_WINS, INTERRUPTED, MEANINGS
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS, channels_of
 from refengine.testing.channels import CHANNELS, VOLATILE
 from tools.pages.blocks import code
+from tools.pages.contract import place
 from tools.pages.seeds import Statement, statements
 from tools.pages.tables import without
 from tools.site.formats import formats, schemas_made, spoken, spoken_lines
@@ -188,7 +189,7 @@ def _difference(statement: Statement) -> str:
 
 
 def _clause(name: str) -> str:
-    return f"[{name}](../contract.md#{name.lower()})"
+    return f"[{name}](../{place(name)})"
 
 
 def _sentence(text: str) -> str:
