@@ -49,7 +49,7 @@ def judge_folder(  # noqa: PLR0913  # what the options say of a folder
     told = _Told(out, pieces)
     try:
         with told.shown():
-            found = {} if kept is None or not resume else told.resumed(kept)
+            found = told.resumed(kept if resume else None)
             cases = _judged(pieces, how, on, told, found, kept)
         code = folder_code(cases)
         if kept is not None:
@@ -116,8 +116,10 @@ class _Told:
         self._out.print(case_line(case))
         self._advance(1)
 
-    def resumed(self, kept: KeptPieces) -> Mapping[Path, Sequence[JudgedCase]]:
+    def resumed(self, kept: KeptPieces | None) -> Mapping[Path, Sequence[JudgedCase]]:
         """Return the cases that an interrupted check judged, and tell how many."""
+        if kept is None:
+            return {}
         from compat.report.conform_text import counted
 
         each = ((piece.folder, kept.cases(piece)) for piece in self._pieces)

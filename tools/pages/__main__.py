@@ -41,7 +41,7 @@ PAGES: Final[Mapping[str, tuple[Path, Callable[[str], str]]]] = MappingProxyType
         **{
             f"contract/{each.lower()}": (page, partial(_of_contract, page))
             for each in FAMILIES
-            if (page := of_contract.of_family(each))
+            for page in (of_contract.of_family(each),)
         },
         "seeds": (seeds.PAGE, lambda _: seeds.page(seeds.statements())),
         "sketches": (sketches.PAGE, sketches.written),
