@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from compat.environments.workers import WorkerPython
-    from compat.verdicts.conformance import AnyEvent
+    from compat.verdicts.conformance import AnyEvent, Progress
     from property_tests.judging.by_clause import ClauseJudgement
     from property_tests.judging.engines import EnginesJudgement
     from property_tests.registry import Clause, Contract
@@ -334,6 +334,19 @@ def _opened(path: Path | None) -> Generator[TextIO | None, None, None]:
         yield out
 
 
+@contextmanager
+def _counted(come: Sequence[Progress]) -> Generator[None, None, None]:
+    """Say of a judgement that is interrupted how far it had come."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        for last in come:
+            of = f"{last.done:,} of {last.worlds:,} worlds"
+            so_far = f"{last.failing} clauses fail so far, nothing is judged yet"
+            sys.stderr.write(f"refengine conform: {last.engine}: {of}, {so_far}\n")
+        raise
+
+
 def _judged(
     judgement: EnginesJudgement | ClauseJudgement,
     console: Console,
@@ -346,11 +359,14 @@ def _judged(
     from compat.verdicts.conformance import Progress
 
     found: list[AnyEvent] = []
-    with Terminal(console, Console(stderr=True)) as terminal:
+    come: list[Progress] = []
+    with _counted(come), Terminal(console, Console(stderr=True)) as terminal:
 
         def take(event: AnyEvent) -> None:
             terminal.take(event)
-            if not isinstance(event, Progress):
+            if isinstance(event, Progress):
+                come[:] = [event]
+            else:
                 found.append(event)
 
         footer = judgement.tell(take, out)
