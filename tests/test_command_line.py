@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from compat.cli.main import COMMANDS
+from compat.cli.main import COMMANDS, GROUPS
+from compat.cli.migrate import app as migrate
 
 HEAVY = ["asyncio", "pydantic", "hypothesis", "click", "rich", "pytest"]
 
@@ -22,20 +23,65 @@ def test_help_lists_every_command() -> None:
     assert all(name in done.stdout for name in COMMANDS)
 
 
-def test_no_command_is_a_usage_error() -> None:
-    assert refengine().returncode == 2
+def test_help_groups_every_command_once_and_a_newcomers_five_first() -> None:
+    listed = [name for _, names in GROUPS for name in names]
+
+    assert sorted(listed) == sorted(COMMANDS)
+    assert listed[:5] == ["init", "migrate", "audit", "conform", "bench"]
+    assert refengine("help").stdout == refengine("--help").stdout
 
 
-def test_misspelt_command_is_answered_with_a_suggestion() -> None:
-    done = refengine("obsreve")
+def test_no_command_says_what_is_here_and_how_to_begin(tmp_path) -> None:
+    for name in ("old.py", "new.py"):
+        (tmp_path / name).write_text("def subject(world): ...\n", "utf-8")
+    command = [sys.executable, "-m", "refengine"]
+
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
 
     assert done.returncode == 2
-    assert done.stderr == (
-        "refengine: no command 'obsreve' (did you mean 'observe'?);"
-        " there are audit, baseline, bench, cassette, checkpoint, clause, comment,"
-        " conform, corpus, driver, env, failure, init, migrate, mutant, observe,"
-        " profile, timeline\n"
-    )
+    assert "\n  refengine migrate check old.py new.py\n" in done.stdout
+    assert all(f"\n  {name} " in done.stdout for name in GROUPS[0][1])
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("obsreve", "no command 'obsreve'; did you mean 'observe'?"),
+        ("--verison", "no option '--verison'; did you mean '--version'?"),
+        ("xyzzy", "no command 'xyzzy'; refengine --help lists what there is"),
+        ("old.py", "no command 'old.py'; to check it: refengine migrate check OLD NEW"),
+    ],
+)
+def test_unknown_word_is_answered_with_what_helps(word: str, said: str) -> None:
+    done = refengine(word)
+
+    assert (done.returncode, done.stderr) == (2, f"refengine: {said}\n")
+
+
+def test_version_names_what_is_played_with() -> None:
+    first, second = refengine("--version").stdout.splitlines()
+
+    assert first.startswith("refengine 0")
+    assert second.startswith(f"with Python 3.{sys.version_info.minor}.")
+
+
+def test_help_of_a_check_has_parts_and_no_types_of_python() -> None:
+    told = refengine("migrate", "check", "--help").stdout
+
+    options = {f"--{each}" for each in ("old-cmd", "json", "worlds", "net", "help")}
+    assert all(told.count(f"\n  {each} ") == 1 for each in options)
+    assert "\nFiles to write:\n" in told
+    assert "list[" not in told
+    assert "x>=" not in told
+
+
+def test_list_of_commands_cuts_no_sentence() -> None:
+    told = refengine("migrate", "--help").stdout
+
+    assert "..." not in told.partition("Commands:")[2]
+    assert next(iter(migrate.commands)) == "check"
 
 
 @pytest.mark.parametrize("argument", ["--help", "--version", "obsreve"])

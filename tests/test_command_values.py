@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from compat.cli.command import (
     BROKEN_PIPE,
@@ -217,11 +219,40 @@ def test_sigterm_ends_a_command_as_what_it_has_to_clean_up_wants() -> None:
         finally:
             cleaned.append("up")
 
-    with pytest.raises(SystemExit) as ended:
-        run(app, "it", ["do"])
-
-    assert ended.value.code == TERMINATED == 143
+    assert run(app, "it", ["do"]) == TERMINATED == 143
     assert cleaned == ["up"]
+
+
+def test_sigterm_ends_what_hypothesis_draws_for_as_well() -> None:
+    app = group("Draw.")
+
+    @app.command("do")
+    def do() -> int:
+        @settings(max_examples=5, database=None)
+        @given(st.integers())
+        def drawn(_: int) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+            signal.pause()
+
+        drawn()
+        return 0
+
+    assert run(app, "it", ["do"]) == TERMINATED
+
+
+def test_command_that_keeps_what_it_found_ends_by_sigterm_all_the_same() -> None:
+    app = group("Keep.")
+
+    @app.command("do")
+    def do() -> int:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            signal.pause()
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        return 0
+
+    assert run(app, "it", ["do"]) == TERMINATED
 
 
 def test_another_error_of_the_machine_is_not_hidden(failing) -> None:

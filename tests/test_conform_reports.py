@@ -11,6 +11,7 @@ import pytest
 from pydantic import TypeAdapter
 from rich.console import Console
 
+from compat.cli.conform import _judged
 from compat.report.conform_failure import failure_texts, world_lines
 from compat.report.conform_files import json_text, to_json, write_reports
 from compat.report.conform_for_ci import SHOWN, junit_text, markdown_text
@@ -595,3 +596,24 @@ def test_no_report_tells_a_secret(name, shown, tmp_path, monkeypatch) -> None:
     assert shown not in text
     assert shown.encode("unicode_escape").decode() not in text
     assert "SCRUBBED" in text or name in {"b.md", "b.svg"}
+
+
+class _Interrupted:
+    """A judgement that somebody ends on its way."""
+
+    def tell(self, take: Any, _: object) -> None:
+        for done in (1, 1200):
+            take(Progress(engine="mine", done=done, worlds=4000, failing=2))
+        raise KeyboardInterrupt
+
+
+def test_judgement_that_is_interrupted_says_how_far_it_had_come(capsys) -> None:
+    judgement: Any = _Interrupted()
+
+    with pytest.raises(KeyboardInterrupt):
+        _judged(judgement, Console(file=io.StringIO()), None)
+
+    assert capsys.readouterr().err == (
+        "refengine conform: mine: 1,200 of 4,000 worlds, 2 clauses fail so far,"
+        " nothing is judged yet\n"
+    )

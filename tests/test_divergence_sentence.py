@@ -106,14 +106,20 @@ def at(
             "In the first run, after one more turn, NEW does not keep 0 as `cut`.",
         ),
         (
-            at(".actions", "EVENT_ORDER", {"state_delta": {"paid": 1}}, {}, "events"),
+            at(".actions", "EVENT_CHANGED", {"state_delta": {"paid": 1}}, {}, "events"),
             (
                 "In the first run, an event carries the actions {} in NEW, and"
                 ' {"state_delta": {"paid": 1}} in OLD.'
             ),
         ),
         (
-            at(".actions", "EVENT_ORDER", {"state_delta": {"a": 1}}, MISSING, "events"),
+            at(
+                ".actions",
+                "EVENT_CHANGED",
+                {"state_delta": {"a": 1}},
+                MISSING,
+                "events",
+            ),
             (
                 'In the first run, an event carries the actions {"state_delta": {"a":'
                 " 1}} in OLD, and none in NEW."
@@ -153,6 +159,18 @@ def test_a_tool_that_runs_against_a_no_is_told_with_the_no() -> None:
     each = found("AGAINST_NO", MISSING, RUN, "tool_executions")
 
     assert sentence(each, REFUSED) == "NEW runs `refund` although the person said no."
+
+
+def test_a_call_that_a_person_would_have_denied_is_told_with_the_no() -> None:
+    def told(call: str) -> str:
+        ran = {**RUN, "run": 1, "call_id": call}
+        extra = found("EXTRA_CALL", MISSING, ran, "tool_executions")
+        return sentence(extra, REFUSED)
+
+    assert told("c1") == (
+        "NEW runs `refund` without asking, to which the person says no."
+    )
+    assert told("c2") == "NEW runs `refund`, and OLD does not."
 
 
 def test_a_text_that_new_leaves_as_it_came_is_told_so() -> None:
@@ -206,6 +224,16 @@ def test_a_world_is_a_few_lines_of_code() -> None:
         'agent.run([user("Hello")] * 3 + [user("ab" * 90)])',
         'agent.run("And?", stream=True, later_turn=True)',
     ]
+
+
+def test_a_long_list_of_messages_has_a_line_for_each() -> None:
+    said = [f"user:{word} is a text of some length" for word in ("one", "two", "six")]
+    world = read_scenario({"agent": {}, "runs": [{"input": said}]})
+
+    lines = [*code(world)]
+
+    assert max(map(len, lines)) <= 80
+    assert sum("user(" in line for line in lines) == 3
 
 
 def test_a_tool_of_the_subject_is_called_by_name_with_what_it_is_given() -> None:

@@ -244,7 +244,7 @@ CASES = [
     ("STATE_LOST", ANSWERS, same, keeping(lambda m: m[1:])),
     ("STATE_CHANGED", ANSWERS, same, keeping(lambda m: (B, *m))),
     ("PAIRING", CALLS, same, rewriting(lambda m: m[-1:])),
-    ("EVENT_ORDER", CALLS, same, wrapping(leaving)),
+    ("EVENT_CHANGED", CALLS, same, wrapping(leaving)),
     ("STREAM_TEXT", STREAMS, same, streaming_louder),
     ("STREAM_LEAK", ANSWERS, lambda _: [Redacting()], same),
     ("ERROR_NEW", CALLS, same, wrapping(failing)),
@@ -262,6 +262,7 @@ CASES = [
 ]
 SESSIONS = "agents that keep sessions: tests/test_session_codes.py"
 NOT_HERE = {
+    "EVENT_ORDER": "other events of agents with sessions: tests/test_echoes.py",
     "STORED_LOST": SESSIONS,
     "STORED_EXTRA": SESSIONS,
     "STORED_CHANGED": SESSIONS,

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [
     "docs/bench.md",
     "docs/cassettes.md",
+    "docs/check-report.md",
     "docs/concurrency.md",
     "docs/engine.md",
     "docs/migrate-check.md",
@@ -36,6 +37,10 @@ PAGES = [
 LINKED = [
     *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"),
     *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))),
+    *(
+        f"docs/contract/{path.name}"
+        for path in sorted((ROOT / "docs/contract").iterdir())
+    ),
 ]
 
 
@@ -115,7 +120,7 @@ def test_links_lead_somewhere(page: str) -> None:
 
 
 def test_migrate_check_shows_the_report_that_the_command_prints() -> None:
-    page = blocks("docs/migrate-check.md")
+    page = blocks("docs/check-report.md")
     command = next(code for language, code in page if language == "sh")
     done = subprocess.run(
         [sys.executable, "-m", *command.split()],
@@ -145,7 +150,7 @@ def test_migrate_check_lists_every_code_and_relation() -> None:
     from compat.verdicts.relations import RELATIONS
     from refengine.testing.channels import CHANNELS
 
-    page = (ROOT / "docs/migrate-check.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/check-report.md").read_text(encoding="utf-8")
     rows = [f"| `{name}` | {code.summary} |" for name, code in CODES.items()]
 
     assert [each for each in rows if each not in page.splitlines()] == []

@@ -12,7 +12,7 @@ from compat.engines.capabilities import (
     Refusing,
     refusal_of,
 )
-from compat.engines.importing import GENERIC, installed_engines
+from compat.engines.importing import GENERIC, find, installed_engines
 from compat.engines.load_errors import (
     AmbiguousEngineError,
     ArgumentsError,
@@ -20,6 +20,7 @@ from compat.engines.load_errors import (
     BrokenModuleError,
     EngineProfileError,
     LoadError,
+    MissingDriverProgramError,
     MissingFileError,
     MissingModuleError,
     MissingNameError,
@@ -492,3 +493,9 @@ def test_a_refusal_says_what_to_do() -> None:
     told = str(CapabilityError("mine", "context", "handlers[0]"))
 
     assert "play this scenario on another engine, or leave that out of it" in told
+
+
+@pytest.mark.parametrize("command", ["no-such-program --now", "", "'python"])
+def test_command_that_names_no_program_is_told(command: str) -> None:
+    with pytest.raises(MissingDriverProgramError, match="there is no program"):
+        find(f"cmd:{command}")

@@ -335,7 +335,7 @@ def test_a_piece_in_go_is_judged_on_the_real_engine(
 
 @needs_go
 def test_the_page_shows_what_a_check_in_go_reports() -> None:
-    page = (ROOT / "docs" / "migrate-check.md").read_text("utf-8")
+    page = (ROOT / "docs" / "check-subjects.md").read_text("utf-8")
     section = page.partition("## Extensions and agents in Go")[2]
     section = section.partition("\n## ")[0]
     blocks = dict(re.findall(r"^```(\w+)\n(.*?)^```", section, FLAGS))

@@ -115,3 +115,46 @@ def test_a_folder_without_python_is_no_good_news(tmp_path, capfd) -> None:
     assert scanned(str(tmp_path)) == 4
     assert scanned(str(tmp_path / "no")) == 2
     assert "is not a folder" in capfd.readouterr().err
+
+
+def test_a_change_is_told_once_with_all_its_lines_and_each_file_in_a_table(
+    tmp_path, capfd, monkeypatch
+) -> None:
+    written(tmp_path / "app", a=STRUCT, b=STRUCT)
+    monkeypatch.chdir(tmp_path)
+
+    assert scanned("app") == 0
+    told = capfd.readouterr().out
+
+    assert told.count("with_instruction puts none before an empty one") == 1
+    assert "\n    app/a.py:4\n    app/b.py:4\n" in told
+    rows = [each.split(maxsplit=2) for each in told.splitlines()[3:5]]
+    assert rows == [
+        ["1", "app/a.py:4", "struct middleware"],
+        ["1", "app/b.py:4", "struct middleware"],
+    ]
+    assert "  struct middleware → handlers: docs/migrating-from-struct.md\n" in told
+
+
+def test_page_and_sarif_say_what_the_screen_says(tmp_path, capfd, monkeypatch) -> None:
+    written(tmp_path / "app", a=STRUCT, b="def broken(:\n", c='"<i>"\n' + STRUCT)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+
+    assert scanned("app", "--html", "scan.html", "--sarif", "scan.sarif") == 0
+    text = Path("scan.html").read_text("utf-8")
+    [run] = json.loads(Path("scan.sarif").read_text("utf-8"))["runs"]
+
+    assert "2 of 3 files in an older form" in text
+    assert "<code>app/a.py:4</code>" in text
+    assert "not Python that parses: <code>b.py</code>" in text
+    assert "://" not in text
+    places = [
+        each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        for each in run["results"]
+    ]
+    assert places == ["app/a.py", "app/c.py"]
+    assert {each["ruleId"] for each in run["results"]} == {
+        each["id"] for each in run["tool"]["driver"]["rules"]
+    }
+    assert run["invocations"] == [{"executionSuccessful": False}]

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -18,8 +19,9 @@ from compat.migration.judge import Terms
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
 from compat.migration.words import Words
-from compat.report.migration import lines
+from compat.report.migration import facts, lines
 from compat.report.migration_json import FolderReport, PairReport
+from compat.verdicts.migration import DescribedDivergence, Difference, Migration
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "struct_to_handler"
 FEW = ("--examples", "1", "--sharpness-plays", "0", "--search-plays", "0")
@@ -95,7 +97,7 @@ def test_port_that_does_the_same_holds(command) -> None:
     more = command("old.py", new(TELLS), "--verbose")
 
     assert done.code == 0
-    assert done.out.startswith("HOLDS  identical, weakly: no small change of either")
+    assert done.out.startswith("HOLDS WEAKLY  identical: no small change of either")
     assert ": entered" not in done.out
     assert "middlewares[0].before_chat_model: entered" in more.out
     assert done.err == ""
@@ -123,6 +125,34 @@ def test_line_that_ran_last_before_a_divergence_is_shown_on_both_sides(command) 
         lines = Path(file).read_text("utf-8").splitlines()
         [at] = [n for n, line in enumerate(lines, 1) if "world.effect(" in line]
         assert f"  line   {side}: {file}:{at}, in before" in done.out
+
+
+def test_what_builds_the_agent_is_not_blamed_for_what_differs_in_a_run(command) -> None:
+    for name, limit in (("config.py", 2), ("other.py", 1)):
+        text = f"limit = {limit}\n    return world.config(max_iterations=limit)\n"
+        Path(name).write_text(f"def subject(world):\n    {text}", "utf-8")
+    done = command("config.py", "other.py")
+
+    assert done.code == 1
+    assert "  where  run 1" in done.out
+    assert "last before it" not in done.out
+
+
+def test_line_that_is_the_same_on_both_sides_is_told_once() -> None:
+    seen = Difference("requests", "[0]", 1, 2)
+    found = DescribedDivergence("SETTINGS", "error", "", seen, "run 1")
+    same = replace(found, places=(("old", "a.py:1, in f"), ("new", "a.py:1, in f")))
+    apart = replace(found, places=(("old", "a.py:1, in f"), ("new", "b.py:1, in f")))
+
+    def told(each: DescribedDivergence) -> list[str]:
+        return [
+            text
+            for name, text in facts(each, Migration("same-effects", 1, ""))
+            if name == "line"
+        ]
+
+    assert told(same) == ["both: a.py:1, in f, last before it"]
+    assert [each[:9] for each in told(apart)] == ["old: a.py", "new: b.py"]
 
 
 def test_files_for_a_ci_say_what_the_screen_says(command) -> None:
@@ -484,6 +514,7 @@ def test_a_new_side_that_cannot_be_built_diverges(command) -> None:
         (["old.py", "HEAD:new.py:subject"], "only OLD may have a revision"),
         (["--all", ".", "old.py"], "--all takes all else from each migration.toml"),
         (["a.py", "b.py", "--reports"], "--reports goes with --all"),
+        (["old.py", "new.py", "--env", "A=B"], "is that of the environment, so write"),
         (["--all", "nowhere"], "there is none; refengine init migration writes one"),
     ],
 )
@@ -603,7 +634,7 @@ def test_folder_is_judged_as_it_declares(command, tmp_path: Path) -> None:
     assert done.code == 1
     assert (counts["cases"], counts["met"]) == (3, 2)
     assert FolderReport.model_validate_json(Path("all.json").read_text("utf-8"))
-    assert "met     sees/right.py  identical, weakly\n" in done.out
+    assert "weakly  sees/right.py  identical\n" in done.out
     assert "NOT MET sees/wrong_b.py  EFFECT_LOST, expected ORDER\n" in done.out
     assert "sees/wrong_b.py, expected ORDER:\nDIVERGES" in done.out
 

@@ -1,16 +1,22 @@
 """``refengine migrate check`` alone says what could be checked in a folder."""
 
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from compat.cli.command import run
+from compat.cli.init import app as init
 from compat.cli.migrate_here import lines
 from compat.migration.here import MOST, FoundHere
+from compat.migration.settings import load_settings
 
 SUBJECT = "def subject(world):\n    return []\n"
 STRUCT = f"from refengine import AgentMiddleware\n{SUBJECT}"
 GRAPH = f"from langgraph.prebuilt import create_react_agent\n{SUBJECT}"
 AGENT = f"import langgraph.types\nfrom langchain.agents import create_agent\n{SUBJECT}"
+GO = 'package a\nimport "github.com/cloudwego/eino/adk"\nfunc Subject() {}\n'
+TYPESCRIPT = 'import { world } from "refengine/world";\nexport function subject() {}\n'
 APP = "from langchain.agents import create_agent\nagent = create_agent('m')\n"
 
 
@@ -28,6 +34,10 @@ def told(folder: Path, files: dict[str, str]) -> str:
         ({"a/pii_old.py": STRUCT, "a/pii_new.py": STRUCT}, "a/pii_old.py a/pii_new.py"),
         ({"v1.py": STRUCT, "v2.py": STRUCT, "a.py": STRUCT}, "v1.py v2.py"),
         ({"one.py": STRUCT, "two.py": STRUCT}, "one.py two.py"),
+        ({"a b/old.py": STRUCT, "a b/new.py": STRUCT}, "'a b/old.py' 'a b/new.py'"),
+        ({"old.go": GO, "new.go": GO}, "old.go new.go"),
+        ({"old.ts": TYPESCRIPT, "new.ts": TYPESCRIPT}, "old.ts new.ts"),
+        ({"old.go": "package a\n", "new.go": GO}, None),
         ({"old.py": STRUCT, "x/new.py": STRUCT, "z.py": STRUCT}, None),
         ({"old.py": STRUCT, "new.py": APP}, None),
     ],
@@ -96,3 +106,39 @@ def test_files_are_read_up_to_a_number_and_those_on_top_first(tmp_path: Path):
 
     assert len(found) == MOST
     assert found[0].path == Path("top.py")
+
+
+def test_subject_in_another_language_names_its_engine_and_no_upgrade(tmp_path: Path):
+    text = told(tmp_path, {"agent.go": GO})
+
+    assert "  agent.go  eino" in text.splitlines()
+    assert "--old-with" not in text
+
+
+def test_pair_that_is_there_gets_a_file_of_settings(tmp_path: Path, monkeypatch):
+    told(tmp_path, {"a/old.py": STRUCT, "b/new.py": STRUCT})
+    monkeypatch.chdir(tmp_path)
+
+    assert run(init, "init", ["migration", "--sides", "a/old.py", "b/new.py"]) == 0
+
+    found = load_settings(tmp_path / "a/migration.toml")
+    assert (found.old, [*found.cases]) == ("old.py", ["../b/new.py"])
+    with pytest.raises(SystemExit) as left:
+        run(init, "init", ["migration", "--sides", "a/old.py", "b/none.py"])
+    assert left.value.code == 2
+
+
+def test_init_alone_asks_and_shows_the_line_that_would_not_have(
+    tmp_path: Path, monkeypatch, capsys
+):
+    answers = StringIO("engine\ndoor\nloop\n")
+    monkeypatch.setattr(answers, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stdin", answers)
+    monkeypatch.chdir(tmp_path)
+
+    assert run(init, "init", []) == 0
+
+    assert "without questions: refengine init engine door --for=loop\n" in (
+        capsys.readouterr().out
+    )
+    assert (tmp_path / "door/streams.py").is_file()

@@ -54,8 +54,8 @@ def rows(text: str) -> list[tuple[str, str]]:
     ("verdict", "kind", "answer"),
     [
         (ALONE, "good", "HOLDS"),
-        (HOLDS, "weak", "HOLDS"),
-        (replace(ALONE, points=UNPLAYED), "weak", "HOLDS"),
+        (HOLDS, "weak", "HOLDS WEAKLY"),
+        (replace(ALONE, points=UNPLAYED), "weak", "HOLDS WEAKLY"),
         (DIVERGES, "bad", "DIVERGES"),
         (FAULT, "none", "CANNOT BE JUDGED"),
         (replace(HOLDS, ordinary=0), "none", "NOTHING COMPARED"),

@@ -51,6 +51,8 @@ def test_empty_file_has_defaults(tmp_path: Path) -> None:
             "[cases.'a.py']\ndiverges = 'ORDER'\nholds = 'identical'",
             "give 'holds' or 'diverges', not both",
         ),
+        ("[cases]\n'a.py' = 'x'", "'x' is no table: write entries of [cases.'new.py']"),
+        ("samples = 'x'", "'x' is no table: write entries of [samples]"),
         ("[[volatile]]\nchannel = 'effect'\npath = 'x'", "did you mean 'effects'?"),
         ("[[volatile]]\nchannel = 'effects'\npath = 'x'", "reason: Field required"),
         ("[[cases.'a.py'.allow]]\nchannel = ['effect']", "did you mean 'effects'?"),

@@ -83,7 +83,7 @@ def test_what_differs_only_where_no_application_comes_is_a_second_line() -> None
     second = next(each for each in told if each.startswith("DIVERGES ELSEWHERE"))
 
     assert code_of(verdict) == 0
-    assert told[0].startswith("HOLDS  same-up-to-volatile, weakly in ordinary worlds: ")
+    assert told[0].startswith("HOLDS WEAKLY  same-up-to-volatile in ordinary worlds: ")
     assert second.startswith("DIVERGES ELSEWHERE  ")
     assert "1 world that no application meets (no user: 1)" in second
 
@@ -103,7 +103,7 @@ def test_world_that_old_is_refused_in_is_left_out_and_counted() -> None:
 
     assert verdict.holds == "identical"
     assert verdict.outside == {"its framework said no": 1}
-    assert "OLD works in 1 of 2 worlds only" in str(next(lines(verdict)))
+    assert ", where OLD can be run (1 of 2 worlds)" in str(next(lines(verdict)))
 
 
 def test_world_that_only_new_is_refused_in_is_a_divergence() -> None:

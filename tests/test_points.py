@@ -82,7 +82,7 @@ def test_a_point_that_was_not_played_makes_a_verdict_weak(tmp_path: Path) -> Non
     )
 
     assert [each.id for each in verdict.unplayed] == ["direct-among-others"]
-    assert "HOLDS  identical, weakly" in str(next(lines(verdict)))
+    assert "HOLDS WEAKLY  identical" in str(next(lines(verdict)))
 
 
 def test_a_point_does_not_concern_who_does_not_speak_of_it() -> None:

@@ -29,7 +29,8 @@ from tests.driver_traffic import (
 from tests.test_drivers import driver
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGE = (DOCS / "protocol.md").read_text("utf-8")
+PAGES = ("protocol.md", "protocol-dialects.md")
+PAGE = "\n".join((DOCS / each).read_text("utf-8") for each in PAGES)
 SHARED = {
     name: method
     for name, method in DIALECT_METHODS["stream-loop"].items()

@@ -222,16 +222,29 @@ def test_families_come_in_their_order_and_without_the_empty_ones() -> None:
     assert found == ["ORD", "RD", "STR"]
 
 
-def test_page_of_the_contract_says_what_the_registry_says() -> None:
-    assert contract_page.PAGE.read_text("utf-8") == contract_page.page(
-        with_others(contract())
-    )
+def test_pages_of_the_contract_say_what_the_registry_says() -> None:
+    made = dict(contract_page.pages(with_others(contract())))
+    written = {each: each.read_text("utf-8") for each in made}
+
+    assert written == made
+    assert {*contract_page.of_family("ORD").parent.iterdir()} == {*made} - {
+        contract_page.PAGE
+    }
 
 
-def test_page_of_the_contract_has_every_clause_once_and_every_family_a_title() -> None:
-    text = contract_page.page(contract())
+def test_pages_have_every_clause_once_where_links_lead_and_a_title_each() -> None:
+    found = dict(contract_page.pages(contract()))
+    shown = {
+        (page, name)
+        for page, text in found.items()
+        for name in re.findall(r"^## (\w+-\d+)$", text, re.MULTILINE)
+    }
+    text = "\n".join(found.values())
 
-    assert re.findall(r"^### (.+)$", text, re.MULTILINE) == list(contract().ids)
+    assert len(re.findall(r"^## \w+-\d+$", text, re.MULTILINE)) == len(contract().ids)
+    assert {f"contract/{page.name}#{name.lower()}" for page, name in shown} == {
+        contract_page.place(each) for each in contract().ids
+    }
     assert tuple(contract_page.TITLES) == FAMILIES
 
 
@@ -252,11 +265,11 @@ def test_pages_are_written_by_one_command(tmp_path, monkeypatch, capsys) -> None
         for name, (page, text) in command.PAGES.items()
     }
     monkeypatch.setattr(command, "PAGES", made)
-    assert command.main(["contract", "seeds"]) == 0
+    assert command.main(["contract", "seeds"]) == 0  # and each family's
 
     assert capsys.readouterr().out.startswith("contract.md: ")
-    for name in ("contract.md", "seeds.md"):
-        written = (tmp_path / name).read_text("utf-8")
+    for name in ("contract.md", "seeds.md", "contract/ord.md"):
+        written = (tmp_path / Path(name).name).read_text("utf-8")
         assert written == (ROOT / "docs" / name).read_text("utf-8")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compat.report.values import beside, both, columns, rows_beside
+from compat.report.values import beside, both, columns, in_quotes, rows_beside
 from refengine.testing.trace import MISSING
 
 
@@ -32,6 +32,7 @@ def test_what_differs_is_not_cut() -> None:
         ("caf\u00e9", "cafe\u0301", ('"caf\\u00e9"', '"cafe\\u0301"')),
         ("a\u200bb", "ab", ('"a\\u200bb"', '"ab"')),
         ("a\u00a0b", "a b", ('"a\\u00a0b"', '"a b"')),
+        ("\nBe brief.", "Be brief.", ("⏎Be brief.", "Be brief.")),
     ],
 )
 def test_values_that_look_alike_show_what_differs(old, new, shown) -> None:
@@ -85,3 +86,15 @@ def test_rows_stand_side_by_side_where_they_fit() -> None:
 def test_rows_that_do_not_fit_are_not_cut() -> None:
     assert columns(ROWS, 11) != []
     assert columns(ROWS, 10) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("\na", "a", ('"⏎a"', '"a"')),
+        ("a ", "a", ('"a "', '"a"')),
+        ("a", "b", ('"a"', '"b"')),
+    ],
+)
+def test_texts_stand_in_one_pair_of_quotes(old: str, new: str, shown) -> None:
+    assert both(old, new) == in_quotes(old, new) == shown

@@ -52,7 +52,7 @@ def trace(entry) -> TraceChannels:
         (
             telling("a", actions={"escalate": True}),
             telling("a"),
-            "EVENT_ORDER",
+            "EVENT_CHANGED",
             "[0].actions",
         ),
         (

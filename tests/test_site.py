@@ -163,7 +163,9 @@ def test_a_format_says_where_its_shape_stands() -> None:
     without = {e.name for e in FORMATS if not (e.shape or e.model)}
 
     assert without <= for_people
-    assert all(json.loads(text)["title"] for _, text in schemas_made())
+    made = [json.loads(text) for _, text in schemas_made()]
+    assert all(each["title"] and each["description"] for each in made)
+    assert len({each["$id"] for each in made}) == len(made)
 
 
 def _keys(name: str) -> set[str]:

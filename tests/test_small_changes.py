@@ -109,7 +109,7 @@ def test_each_operator_is_explained_and_used() -> None:
         for each in small_changes("async def f():\n    " + body)
     }
 
-    page = Path(__file__).parent.parent / "docs" / "migrate-check.md"
+    page = Path(__file__).parent.parent / "docs" / "check-report.md"
     text = page.read_text("utf-8")
 
     assert set(OPERATORS) == used

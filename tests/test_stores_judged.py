@@ -112,7 +112,7 @@ def test_what_is_no_store_is_told_with_what_is_missing(
         (("--store", "a:B", "--show-trace", "STO-001"), "told with all its calls"),
         (("--store", "a:B", "--clause", "ORD-001"), "no clause matches 'ORD-001'"),
         (("reference", "--clause", "STO-001"), "no clause matches 'STO-001'"),
-        ((), "Missing argument"),
+        ((), "Missing argument 'engines': begin with 'refengine conform reference"),
     ],
 )
 def test_a_line_that_means_nothing_is_refused(capsys, arguments, told) -> None:

@@ -13,10 +13,12 @@ from compat.migration.own_code import OwnCode
 from compat.migration.refs import parse_ref
 from compat.migration.reproducer import SideFiles
 from compat.migration.subject_runner import CheckOptions
-from compat.report.migration import case_line, lines
+from compat.report.migration import SCREEN, case_line, lines
 from compat.report.migration_for_ci import junit_text, markdown_text
 from compat.report.migration_json import to_json
 from compat.verdicts.migration import (
+    DescribedDivergence,
+    Difference,
     Exercise,
     JudgedCase,
     Migration,
@@ -97,11 +99,15 @@ def test_what_no_world_noticed_makes_it_weak_in_every_report(
     page = markdown_text([case])
     suites = junit_text([case])
 
-    assert headline(verdict).startswith(f"HOLDS  identical, weakly: {thing}")
+    assert headline(verdict).startswith(f"HOLDS WEAKLY  identical: {thing}")
     assert thing.startswith(first["what"])
-    assert str(case_line(case)).endswith("identical, weakly")
+    assert str(case_line(case)) == "weakly  trim/new.py  identical"
     assert "| 🟡 |" in page
     assert f'<property name="weakly" value="{thing[:40]}' in suites.replace("&gt;", ">")
+    told = [" ".join(str(each).split()) for each in lines(verdict)]
+    assert any(each.startswith("So this is no proof yet; it passes") for each in told)
+    asked = [str(each) for each in lines(replace(verdict, strict=True))]
+    assert any("does not pass: --strict" in each for each in asked)
     # Of itself it is no failure.
     assert code_of(verdict) == 0
     assert code_of(replace(verdict, strict=True)) == 4
@@ -241,7 +247,7 @@ def test_small_changes_of_old_are_played_against_old(tmp_path: Path) -> None:
         "len(state.messages) > 90 -> len(state.messages) >= 90",
         "90 -> 91",
     }
-    assert headline(verdict).startswith("HOLDS  identical, weakly: OLD old.py:")
+    assert headline(verdict).startswith("HOLDS WEAKLY  identical: OLD old.py:")
 
 
 def test_a_branch_that_is_marked_is_out_of_reach(tmp_path: Path) -> None:
@@ -253,7 +259,9 @@ def test_a_branch_that_is_marked_is_out_of_reach(tmp_path: Path) -> None:
     unmarked = judged(tmp_path, files)
     verdict = judged(tmp_path, files, marks=[mark])
 
-    assert f"weakly: OLD old.py:6: {branch} was taken by no world" in headline(unmarked)
+    assert f"identical: OLD old.py:6: {branch} was taken by no world" in headline(
+        unmarked
+    )
     assert "was taken by no world" not in headline(verdict)
     assert verdict.exercise["old"].marked == {f"old.py, line 6: {branch}": "never"}
     # One that nothing needs is told, as any mark is.
@@ -292,3 +300,21 @@ def test_page_of_an_upgrade_that_holds_says_of_what_and_how_sharp_it_is() -> Non
 
     assert said.splitlines()[0] == "- old → new: langchain 1.4 → 1.5"
     assert "9 of 10 small changes of NEW (90 %)." in said.splitlines()[-1]
+
+
+def test_a_very_long_world_is_shown_by_its_beginning() -> None:
+    tools = [{"name": f"a_tool_with_a_long_name_{at}"} for at in range(90)]
+    seen = Difference("requests", "[0]", 1, 2)
+    verdict = replace(
+        ALONE,
+        holds=None,
+        divergence=DescribedDivergence("SETTINGS", "error", "", seen, "run 1"),
+        world=read_scenario({"agent": {"tools": tools}, "runs": [{"input": []}]}),
+    )
+
+    told = [line.plain for line in lines(verdict)]
+
+    assert sum("a_tool_with" in line for line in told) == SCREEN - 2
+    assert [line for line in told if "# " in line] == [
+        "    # 55 more lines: --save-world FILE writes all of it"
+    ]

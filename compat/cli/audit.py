@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import argument, group, option, refuse, refusing
-from compat.cli.migrate import header_of, progress_of
-from compat.cli.migrate_files import ReportFiles, from_root, writing
+from compat.cli.migrate import progress_of
+from compat.cli.migrate_files import ReportFiles, from_root, header_of, writing
 from compat.cli.migrate_options import (
     GENERATED,
     REQUIRE,

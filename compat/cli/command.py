@@ -35,6 +35,18 @@ So tests that kill commands on purpose change no other command's output.
 """
 SWEEPERS: Final = frozenset(("audit", "bench", "conform", "migrate"))
 """The commands that start processes, and so look for what others have left."""
+OPTIONS: Final = "Options"
+"""The part of the help where an option stands that names no other."""
+SIDES_PART: Final = "What each side is"
+PROGRAMS_PART: Final = "Sides that are programs"
+WORLDS_PART: Final = "Which worlds"
+CLAUSES_PART: Final = "Which clauses"
+SHARP_PART: Final = "How sharp the answer is"
+REPORTS_PART: Final = "Files to write"
+REACH_PART: Final = "What the sides may use of this machine"
+"""Parts of a long help."""
+_SENTENCE: Final = 300
+"""A sentence of so many characters is not cut."""
 BROKEN_PIPE: Final = 141
 TERMINATED: Final = 143
 """As a shell has it for programs that SIGPIPE and SIGTERM ended."""
@@ -63,18 +75,19 @@ class LineArgument(click.Argument):
 
     def help_row(self) -> tuple[str, str]:
         """Return its row of the help."""
-        several = self.nargs != 1
-        dots = "..." if several and self.metavar is None else ""
-        kind = self.type
-        label = kind.label_of(several=several) if isinstance(kind, Kind) else ""
-        return f"{self._named}{dots} {label}", _described(self, self.about)
+        dots = "..." if self.nargs != 1 and self.metavar is None else ""
+        return f"{self._named}{dots}", _described(self, self.about)
 
 
 class LineOption(click.Option):
-    """A value or a flag that is given by its name."""
+    """A value or a flag that is given by its name.
 
-    def __init__(self, *names: Any, **given: Any) -> None:  # noqa: ANN401  # click's
+    ``part`` is the part of the help that lists it, where there is more than one.
+    """
+
+    def __init__(self, *names: Any, part: str = OPTIONS, **given: Any) -> None:  # noqa: ANN401  # click's
         super().__init__(*names, **given)
+        self.part = part
         self.shown_default = given.get("default")
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
@@ -95,6 +108,8 @@ def _described(of: LineArgument | LineOption, about: str) -> str:
         notes.append(of.type.range)
     if of.required and isinstance(of, LineArgument):  # click says so of an option
         notes.append("required")
+    if isinstance(of, LineOption) and of.multiple:
+        notes.append("may be repeated")
     return f"{about}  [{'; '.join(notes)}]".lstrip() if notes else about
 
 
@@ -109,7 +124,14 @@ class LineCommand(click.Command):
         if arguments:
             with formatter.section("Arguments"):
                 formatter.write_dl([each.help_row() for each in arguments])
-        super().format_options(ctx, formatter)
+        parts: dict[str, list[tuple[str, str]]] = {OPTIONS: []}
+        for each in self.get_params(ctx):
+            row = each.get_help_record(ctx)
+            if row is not None and isinstance(each, click.Option):
+                parts.setdefault(getattr(each, "part", OPTIONS), []).append(row)
+        for part, rows in parts.items():
+            with formatter.section(part):
+                formatter.write_dl(rows)
 
 
 class CommandGroup(click.Group):
@@ -120,6 +142,19 @@ class CommandGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's
         """Return their names."""
         return list(self.commands)
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002  # click's
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """List them, each with the whole first sentence of its help."""
+        rows = [
+            (name, each.get_short_help_str(limit=_SENTENCE))
+            for name, each in self.commands.items()
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read a line; one that names no command is answered with the help."""
@@ -166,16 +201,19 @@ def option(
     kind: Kind = TEXT,
     **given: Any,  # noqa: ANN401  # click's
 ) -> Callable[[Function], Function]:
-    """Declare an option; ``multiple=True`` takes it several times."""
+    """Declare an option; ``multiple=True`` takes it several times.
+
+    ``part`` names the part of a long help that lists it.
+    """
     return click.option(*names, cls=LineOption, type=kind, help=about, **given)
 
 
 def flag(
-    *names: str, about: str, default: bool = False
+    *names: str, about: str, default: bool = False, part: str = OPTIONS
 ) -> Callable[[Function], Function]:
     """Declare an option without a value; ``--a/--no-a`` names its two sides."""
     given: dict[str, Any] = {"is_flag": True, "default": default, "help": about}
-    return click.option(*names, cls=LineOption, **given)
+    return click.option(*names, cls=LineOption, part=part, **given)
 
 
 def is_given(name: str) -> bool:
@@ -188,19 +226,29 @@ def is_given(name: str) -> bool:
     return source is ParameterSource.COMMANDLINE
 
 
+class TerminatedError(KeyboardInterrupt):
+    """SIGTERM, which ends a command as Ctrl-C does: keeping what it found.
+
+    It is no SystemExit, since Hypothesis takes one for a failure of what it draws for,
+    and plays on.
+    """
+
+
 @contextmanager
-def _ended_by_sigterm() -> Generator[None, None, None]:
-    """Let SIGTERM end a command as Ctrl-C does, so that no folder is left behind."""
+def _ended_by_sigterm() -> Generator[list[int], None, None]:
+    """Let SIGTERM end a command as Ctrl-C does; yield the signals that came."""
+    came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread hears of signals
+        yield came  # only the main thread hears of signals
         return
 
     def end(number: int, frame: object) -> NoReturn:  # noqa: ARG001  # signal's
-        raise SystemExit(TERMINATED)
+        came.append(number)
+        raise TerminatedError
 
     before = signal.signal(signal.SIGTERM, end)
     try:
-        yield
+        yield came
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -232,11 +280,11 @@ def _run(app: click.Command, name: str, line: Sequence[str]) -> int:
         )
     try:
         with (
-            _ended_by_sigterm(),
+            _ended_by_sigterm() as came,
             app.make_context(f"refengine {name}", list(line), obj=[*line]) as context,
         ):
             code: int | None = app.invoke(context)
-            return code or OK
+            return TERMINATED if came else code or OK
     except click.exceptions.Exit as end:  # of --help
         return end.exit_code
     except click.UsageError as error:
@@ -251,9 +299,11 @@ def _told(name: str, command: Callable[[], int]) -> int:
     try:
         code = command()
         sys.stdout.flush()  # here, since at the end Python only grumbles
-    except KeyboardInterrupt:
-        sys.stderr.write(f"refengine {name}: interrupted\n")
-        return INTERRUPTED
+    except KeyboardInterrupt as end:
+        terminated = isinstance(end, TerminatedError)
+        how = "terminated" if terminated else "interrupted"
+        sys.stderr.write(f"refengine {name}: {how}\n")
+        return TERMINATED if terminated else INTERRUPTED
     except SystemExit as end:  # rich ends so, with 1, where the reader went away
         if isinstance(end.__context__, BrokenPipeError):
             return BROKEN_PIPE

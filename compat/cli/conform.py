@@ -11,6 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar
 
 from compat.cli.command import (
+    CLAUSES_PART,
+    REPORTS_PART,
+    WORLDS_PART,
     argument,
     command,
     flag,
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from compat.environments.workers import WorkerPython
-    from compat.verdicts.conformance import AnyEvent
+    from compat.verdicts.conformance import AnyEvent, Progress
     from property_tests.judging.by_clause import ClauseJudgement
     from property_tests.judging.engines import EnginesJudgement
     from property_tests.registry import Clause, Contract
@@ -62,7 +65,9 @@ F = TypeVar("F", bound=Callable[..., int])
 def _files(command: F) -> F:
     """Declare an option for each file."""
     for name, about in reversed([*FILES.items()]):
-        command = option(f"--{name}", about=about, kind=OUTPUT, metavar="FILE")(command)
+        command = option(f"--{name}", about=about, kind=OUTPUT, part=REPORTS_PART)(
+            command
+        )
     return command
 
 
@@ -88,17 +93,30 @@ def _files(command: F) -> F:
     metavar="STORE",
 )
 @option(
-    "-k", "words", about="a family (ORD) or part of an id", kind=CLAUSE, multiple=True
+    "-k",
+    "words",
+    about="a family (ORD) or part of an id",
+    kind=CLAUSE,
+    multiple=True,
+    part=CLAUSES_PART,
 )
-@option("--clause", "ids", about="exactly this clause", kind=CLAUSE, multiple=True)
+@option(
+    "--clause",
+    "ids",
+    about="exactly this clause",
+    kind=CLAUSE,
+    multiple=True,
+    part=CLAUSES_PART,
+)
 @option(
     "--exclude",
     about="leave these out; written as for -k",
     kind=CLAUSE,
     multiple=True,
     metavar="WORD",
+    part=CLAUSES_PART,
 )
-@option("--profile", about="judge under this profile", kind=PROFILE)
+@option("--profile", about="judge under this profile", kind=PROFILE, part=WORLDS_PART)
 @option(
     "--dialect",
     "spoken",
@@ -110,15 +128,29 @@ def _files(command: F) -> F:
     about="generated worlds beside the fixed cases",
     kind=at_least(0),
     default=EXAMPLES,
+    part=WORLDS_PART,
 )
-@option("--seed", about="other numbers, other worlds", kind=WHOLE, default=SEED)
+@option(
+    "--seed",
+    about="other numbers, other worlds",
+    kind=WHOLE,
+    default=SEED,
+    part=WORLDS_PART,
+)
 @option(
     "--worlds",
     about="sessions of your own: chats, spans, scenarios, cassettes, a corpus",
     kind=FILE_THERE,
     multiple=True,
+    part=WORLDS_PART,
 )
-@option("--timeout", about="seconds for one world", kind=at_least(0.1), default=TIMEOUT)
+@option(
+    "--timeout",
+    about="seconds for one world",
+    kind=at_least(0.1),
+    default=TIMEOUT,
+    part=WORLDS_PART,
+)
 @option("--jobs", about="workers; 0 is one for each core", kind=at_least(0), default=0)
 @option("--known", about="known failures, as TOML", kind=FILE_THERE)
 @option(
@@ -136,10 +168,16 @@ def _files(command: F) -> F:
     about="all that a clause's failure rests on",
     kind=CLAUSE,
     metavar="ID",
+    part=CLAUSES_PART,
 )
 @_files
 @option("--on", about=ON, metavar="WORKERS")
-@option("--failures", about="write each failure there, for replay", kind=OUTPUT_FOLDER)
+@option(
+    "--failures",
+    about="write each failure there, for replay",
+    kind=OUTPUT_FOLDER,
+    part=REPORTS_PART,
+)
 def conform(  # noqa: PLR0913  # options of a command line
     *,
     engines: tuple[str, ...],
@@ -296,6 +334,19 @@ def _opened(path: Path | None) -> Generator[TextIO | None, None, None]:
         yield out
 
 
+@contextmanager
+def _counted(come: Sequence[Progress]) -> Generator[None, None, None]:
+    """Say of a judgement that is interrupted how far it had come."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        for last in come:
+            of = f"{last.done:,} of {last.worlds:,} worlds"
+            so_far = f"{last.failing} clauses fail so far, nothing is judged yet"
+            sys.stderr.write(f"refengine conform: {last.engine}: {of}, {so_far}\n")
+        raise
+
+
 def _judged(
     judgement: EnginesJudgement | ClauseJudgement,
     console: Console,
@@ -308,11 +359,14 @@ def _judged(
     from compat.verdicts.conformance import Progress
 
     found: list[AnyEvent] = []
-    with Terminal(console, Console(stderr=True)) as terminal:
+    come: list[Progress] = []
+    with _counted(come), Terminal(console, Console(stderr=True)) as terminal:
 
         def take(event: AnyEvent) -> None:
             terminal.take(event)
-            if not isinstance(event, Progress):
+            if isinstance(event, Progress):
+                come[:] = [event]
+            else:
                 found.append(event)
 
         footer = judgement.tell(take, out)

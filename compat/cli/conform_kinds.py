@@ -40,7 +40,9 @@ def check_arguments(*, engines: bool, stores: bool) -> None:
     """Leave with a message unless the line names engines or, fittingly, stores."""
     context = click.get_current_context()
     if not engines and not stores:
-        raise click.MissingParameter(ctx=context, param=context.command.params[0])
+        first = "begin with 'refengine conform reference -k ORD', or a door of your own"
+        more = "refengine init engine writes one"
+        raise click.UsageError(f"Missing argument 'engines': {first}; {more}.", context)
     if not stores:
         return
     if engines:

@@ -1,4 +1,6 @@
-"""``refengine init migration|engine|driver|skill [DIR]``: files that serve at once.
+"""``refengine init [migration|engine|driver|skill] [DIR]``: files that serve at once.
+
+Alone it asks at a terminal what to write, and shows the line that would not have asked.
 
 What is written stands in ``skeletons``, a folder for each kind. A small engine stands
 behind each door and in each driver, and is replaced by one's own. Every file is run by
@@ -7,6 +9,9 @@ a test; what a skill tells is held against the commands.
 
 from __future__ import annotations
 
+import os
+import shlex
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +20,51 @@ from typing import Final
 
 import click
 
-from compat.cli.command import argument, group, option, refuse, refusing
+from compat.cli.command import (
+    CommandGroup,
+    LineArgument,
+    argument,
+    is_given,
+    option,
+    refuse,
+    refusing,
+)
 from compat.cli.values import PATH, one_of
 from compat.verdicts.exit_codes import OK
 
-app = group("Write a skeleton to start from.")
+
+class _Asking(CommandGroup):
+    """Commands of which one is chosen by answers, where nothing is given."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read a line; ask for it at a terminal."""
+        if not args and not ctx.resilient_parsing and sys.stdin.isatty():
+            args = self._asked()
+        return super().parse_args(ctx, args)
+
+    def _asked(self) -> list[str]:
+        for name, each in self.commands.items():
+            click.echo(f"  {name:<10} {each.get_short_help_str(limit=300)}")
+        name = click.prompt("Write which", type=click.Choice([*self.commands]))
+        given = [name]
+        for asked in self.commands[name].params:
+            given += _answered(asked, click.Context(self.commands[name]))
+        click.echo(f"without questions: refengine init {shlex.join(given)}")
+        return given
+
+
+def _answered(asked: click.Parameter, context: click.Context) -> list[str]:
+    """Return what is answered, as it stands on a line; what is rarely said is not."""
+    default = asked.get_default(context)
+    if not isinstance(default, str):
+        return []
+    if isinstance(asked, LineArgument):
+        return [click.prompt(asked.about, default=default)]
+    about, kind = getattr(asked, "help", ""), asked.make_metavar(context)
+    return [f"{asked.opts[0]}={click.prompt(f'{about} ({kind})', default=default)}"]
+
+
+app = _Asking(help="Write files to start from; asks which if none is named.")
 
 MIGRATION: Final = ("old.py", "new.py", "migration.toml", "test_migration.py")
 SKILL: Final = "SKILL.md"
@@ -86,13 +131,32 @@ DRIVERS: Final[Mapping[str, DriverSkeleton]] = MappingProxyType(
 
 @app.command()
 @argument("folder", "where to; made if it is not there", PATH, default="migration")
-def migration(folder: Path) -> int:
+@option(
+    "--sides",
+    about="files that are there: write migration.toml for them, beside OLD",
+    nargs=2,
+    metavar="OLD NEW",
+)
+def migration(folder: Path, sides: tuple[str, str] | None) -> int:
     """Write old.py, new.py, migration.toml and a test, which can be checked at once.
 
     Exit codes: 0 written, 2 a file is already there, or cannot be written.
     """
+    if sides:
+        beside = folder if is_given("folder") else Path(sides[0]).parent
+        return _write(beside, _declared(sides, beside), f"migrate check --all {beside}")
     checked = f"{folder / 'old.py'} {folder / 'new.py'}"
     return _write(folder, migration_files(), f"migrate check {checked}")
+
+
+def _declared(sides: tuple[str, str], folder: Path) -> Mapping[str, str]:
+    """Return ``migration.toml`` for two files, as it names them from its folder."""
+    for side in sides:
+        if not Path(side).is_file():
+            refuse("init", f"there is no file {side}: --sides takes two that are there")
+    old, new = (Path(os.path.relpath(each, folder)).as_posix() for each in sides)
+    name = "migration.toml"
+    return {name: _text(f"migration/{name}", old=old, new=new)}
 
 
 @app.command()
@@ -153,7 +217,10 @@ def skill(folder: Path) -> int:
 
 def migration_files() -> Mapping[str, str]:
     """Return the files of a migration by name; its first check says "holds"."""
-    return {each: _text(f"migration/{each}") for each in MIGRATION}
+    return {
+        each: _text(f"migration/{each}", old="old.py", new="new.py")
+        for each in MIGRATION
+    }
 
 
 def engine_files(kind: str) -> Mapping[str, str]:

@@ -17,6 +17,8 @@ OK: Final = 0
 USAGE: Final = 2
 COMPLETING: Final = "_REFENGINE_COMPLETE"
 """As in ``compat.verdicts.exit_codes``; nothing is imported for the two."""
+HELP: Final = frozenset(("-h", "--help", "help"))
+VERSION: Final = frozenset(("-V", "--version", "version"))
 
 COMMANDS: Final = {
     "audit": ("compat.cli.audit", "find extensions whose order matters"),
@@ -45,6 +47,17 @@ COMMANDS: Final = {
     "timeline": ("compat.cli.timeline", "keep verdicts of releases over time"),
 }
 """The module of each command, and what it is for."""
+ABOUT: Final = "Compatibility and migration test harness for agent middleware."
+PLAYED: Final = ("langchain", "langgraph", "google-adk", "pydantic-ai-slim")
+"""What is named beside the version, if it is installed."""
+GROUPS: Final = (
+    ("First", ("init", "migrate", "audit", "conform", "bench")),
+    ("What it rests on", ("clause", "profile", "mutant", "observe")),
+    ("Sessions and what is kept", ("corpus", "cassette", "checkpoint")),
+    ("In CI and over time", ("baseline", "failure", "timeline", "comment")),
+    ("Set up", ("driver", "env")),
+)
+"""The commands as help lists them: those that a newcomer needs come first."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -54,10 +67,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
         sys.exit(complete(COMMANDS))
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if not given or given[0] in {"-h", "--help"}:
-        sys.exit(_say(_help()) or (OK if given else USAGE))
-    if given[0] == "--version":
-        sys.exit(_say(f"refengine {_version()}\n"))
+    if not given:
+        sys.exit(_say(_alone()) or USAGE)
+    if given[0] in HELP:
+        sys.exit(_run(given[1], ["--help"]) if given[1:] else _say(_help()))
+    if given[0] in VERSION:
+        sys.exit(_say(_versions()))
     sys.exit(_run(given[0], given[1:]))
 
 
@@ -75,33 +90,57 @@ def _say(text: str) -> int:
 
 def _run(name: str, line: Sequence[str]) -> int:
     if name not in COMMANDS:
-        close = difflib.get_close_matches(name, COMMANDS, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        known = ", ".join(COMMANDS)
-        sys.stderr.write(f"refengine: no command {name!r}{hint}; there are {known}\n")
+        sys.stderr.write(f"refengine: {_unknown(name)}\n")
         sys.exit(USAGE)
     from compat.cli.command import run
 
     return run(import_module(COMMANDS[name][0]).app, name, line)
 
 
+def _unknown(name: str) -> str:
+    """Return what is wrong with a first word that is no command."""
+    what = "option" if name.startswith("-") else "command"
+    close = difflib.get_close_matches(name, (*COMMANDS, "--help", "--version"), n=1)
+    if close:
+        return f"no {what} {name!r}; did you mean {close[0]!r}?"
+    if name.endswith((".py", ".go", ".ts")):
+        return f"no command {name!r}; to check it: refengine migrate check OLD NEW"
+    return f"no {what} {name!r}; refengine --help lists what there is"
+
+
 def _help() -> str:
-    lines = [f"  {name:<10} {about}" for name, (_, about) in COMMANDS.items()]
-    return "\n".join(
-        (
-            "Usage: refengine COMMAND [ARGUMENTS]",
-            "",
-            "Compatibility and migration test harness for agent middleware.",
-            "",
-            *lines,
-            "",
-            "refengine COMMAND --help tells more; refengine --version, the version.",
-            "",
-        )
-    )
+    lines = ["Usage: refengine COMMAND [ARGUMENTS]", "", ABOUT]
+    for title, names in GROUPS:
+        lines += ["", f"{title}:", *_rows(names)]
+    more = "refengine COMMAND --help tells more; refengine --version, the versions."
+    return "\n".join((*lines, "", more, ""))
 
 
-def _version() -> str:
-    from importlib.metadata import version
+def _rows(names: Sequence[str]) -> list[str]:
+    return [f"  {name:<10} {COMMANDS[name][1]}" for name in names]
 
-    return version("refengine")
+
+def _alone() -> str:
+    """Return what could be done in this folder, and the commands to begin with."""
+    from compat.cli.migrate_here import here_lines
+
+    first = GROUPS[0][1]
+    lines = (ABOUT, "", *here_lines(), "", "To begin with:", *_rows(first))
+    return "\n".join((*lines, "", "refengine --help lists all commands.", ""))
+
+
+def _versions() -> str:
+    """Return the version of refengine, and those of what it plays, if installed."""
+    found = (f"{name} {at}" for name in PLAYED if (at := _version(name)))
+    python = ".".join(map(str, sys.version_info[:3]))
+    with_ = ", ".join((f"Python {python}", *found))
+    return f"refengine {_version('refengine')}\nwith {with_}\n"
+
+
+def _version(name: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import platform
 import sys
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import (
+    REPORTS_PART,
+    SHARP_PART,
+    SIDES_PART,
+    WORLDS_PART,
     argument,
     flag,
     group,
@@ -20,7 +23,8 @@ from compat.cli.command import (
     refusing,
 )
 from compat.cli.migrate_bisect import bisect
-from compat.cli.migrate_files import ReportFiles, from_root, writing
+from compat.cli.migrate_files import ReportFiles, from_root, header_of, writing
+from compat.cli.migrate_folder import judge_folder
 from compat.cli.migrate_known import known as list_known
 from compat.cli.migrate_options import (
     GENERATED,
@@ -31,6 +35,7 @@ from compat.cli.migrate_options import (
     WORLDS,
     reach_lines,
     reaching,
+    wire_lines_of,
 )
 from compat.cli.migrate_programs import (
     ProgramOptions,
@@ -41,7 +46,7 @@ from compat.cli.migrate_programs import (
 from compat.cli.migrate_recordings import RecordedOld, of_recordings, recorded_json
 from compat.cli.migrate_scan import scan
 from compat.cli.migrate_sides import SideOptions, of_sides
-from compat.cli.on import ON, spread_on
+from compat.cli.on import ON
 from compat.cli.values import OUTPUT_FOLDER, PATH, at_least, one_of
 from compat.migration.options import (
     DOMAINS,
@@ -53,7 +58,6 @@ from compat.migration.options import (
     known,
     plays_of_changes,
 )
-from compat.verdicts.exit_codes import INTERRUPTED
 from compat.verdicts.relations import RELATIONS
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile as named_profile
@@ -67,7 +71,7 @@ if TYPE_CHECKING:
     from compat.migration.subject_runner import CheckOptions
     from compat.migration.surroundings import AskedSides
     from compat.report.next_step import NextStep
-    from compat.verdicts.migration import JudgedCase, Migration
+    from compat.verdicts.migration import Migration
 
 CHECK: Final = "migrate check"
 NO_SCRIPT: Final = (
@@ -81,22 +85,20 @@ NEEDS_TWO: Final = (
 )
 
 app = group("Check that migrated middleware still does the same.")
-app.add_command(bisect)
-app.add_command(scan)
-app.add_command(list_known)
 
 
 @app.command()
 @argument(
     "subjects", "module:name, file.py:name or file.py", nargs=-1, metavar="OLD NEW"
 )
-@option("--old", about="OLD of an earlier commit: REV:file.py:name")
+@option("--old", about="OLD of an earlier commit: REV:file.py:name", part=SIDES_PART)
 @option(
     "--old-engine",
     about="what OLD is played on if it is not in Python: eino@0.7.37, ai-sdk@4",
     metavar="NAME",
+    part=SIDES_PART,
 )
-@option("--new-engine", about="the same of NEW", metavar="NAME")
+@option("--new-engine", about="the same of NEW", metavar="NAME", part=SIDES_PART)
 @option("--all", "every", about="judge every migration.toml of this folder", kind=PATH)
 @REQUIRE
 @option(
@@ -111,6 +113,7 @@ app.add_command(list_known)
     about="which worlds decide: the ordinary ones, or all, with the unusual ones",
     kind=one_of(*DOMAINS),
     default=ORDINARY,
+    part=WORLDS_PART,
 )
 @GENERATED
 @option(
@@ -118,6 +121,7 @@ app.add_command(list_known)
     about="plays of the search that follows where it holds; none with --all",
     kind=at_least(0),
     default=SEARCH_PLAYS,
+    part=WORLDS_PART,
 )
 @SEED
 @SECONDS
@@ -125,17 +129,20 @@ app.add_command(list_known)
     "--profile",
     about="the profile of the engine that plays both sides",
     default="seed-001",
+    part=WORLDS_PART,
 )
 @option(
     "--reproducer",
     about="write a script that shows the divergence",
     kind=OUTPUT_FOLDER,
     metavar="DIR",
+    part=REPORTS_PART,
 )
 @option(
     "--sharpness-plays",
     about="plays of small changes of both [default: 2000, with --all or --wire 0]",
     kind=at_least(0),
+    part=SHARP_PART,
 )
 @option(
     "--min-sharpness",
@@ -143,11 +150,13 @@ app.add_command(list_known)
     kind=at_least(0.0),
     default=0.0,
     metavar="PCT",
+    part=SHARP_PART,
 )
 @flag(
     "--hand-over/--no-hand-over",
     about="have NEW resume runs that OLD kept; done if both are one piece of code",
     default=True,
+    part=SIDES_PART,
 )
 @flag("--strict", about="what holds weakly does not pass: exit code 4")
 @option("--on", about=ON, metavar="WORKERS")
@@ -157,7 +166,15 @@ app.add_command(list_known)
     about="show counts of hooks and the hash of the worlds, too",
 )
 @flag("--reports", about="with --all: report on every case, not only those not met")
-@flag("--wire", about="have graphs ask a server on loopback through ChatOpenAI")
+@flag(
+    "--resume",
+    about="with --all: go on where an interrupted check of the folder ended",
+)
+@flag(
+    "--wire",
+    about="have graphs ask a server on loopback through ChatOpenAI",
+    part=WORLDS_PART,
+)
 @writing
 @reaching
 @of_sides
@@ -188,6 +205,7 @@ def check(  # noqa: PLR0913  # the options of the command
     on: str | None,
     verbose: bool,
     reports: bool,
+    resume: bool,
     wire: bool,
     files: ReportFiles,
     reach: Reach,
@@ -230,17 +248,19 @@ def check(  # noqa: PLR0913  # the options of the command
     engines = (old_engine, new_engine)
     others = (
         *(sides, every, tools, wire, reproducer, reports, min_sharpness, strict),
-        *(*engines, handed),
+        *(*engines, handed, resume),
     )
     wrong = programs.wrong(any((*others, *asked, recorded)))
     wrong = wrong or recorded.wrong(sides, any((*others[1:], old, worlds, on)))
     if every is None:
         one_sided = bool(programs or recorded)
-        wrong = wrong or _wrong_pair(sides, on, reports=reports, one_sided=one_sided)
+        wrong = wrong or _wrong_pair(
+            sides, on, reports=reports, resume=resume, one_sided=one_sided
+        )
     else:
         paths = settings, reproducer, files.world
         pairs = sides, *paths, require, worlds, tools, *engines, around
-        wrong = wrong or _wrong_folder(on, wire=wire, pairs=any(pairs))
+        wrong = wrong or _wrong_folder(on, wire=wire, resume=resume, pairs=any(pairs))
     if wrong:
         refuse(CHECK, wrong)
     from compat.migration.check import over_the_wire
@@ -275,7 +295,8 @@ def check(  # noqa: PLR0913  # the options of the command
     playing = over_the_wire(how) if wire else nullcontext(how)
     with refusing(CHECK, *mistakes()), playing as how:
         if every is not None:
-            return _folder(every, how, files, on, reports=reports, verbose=verbose)
+            shown = {"reports": reports, "resume": resume, "verbose": verbose}
+            return judge_folder(every, how, files, on, **shown)
         pair = sides, engines, said, how, require, settings, files, reproducer
         return _pair(*pair, verbose=verbose)
 
@@ -298,18 +319,19 @@ def _around(around: SideOptions, settings: Path | None) -> AskedSides:
 
 
 def _wrong_pair(
-    sides: list[str], on: str | None, *, reports: bool, one_sided: bool
+    sides: list[str], on: str | None, *, reports: bool, resume: bool, one_sided: bool
 ) -> str:
     """Return what is wrong with the line of a pair, "" if nothing is."""
     if on is not None:
         return "--on shares the pieces of a folder: it goes with --all"
     if reports:
         return "--reports goes with --all; a pair is always reported on"
+    if resume:
+        return "--resume goes on with the pieces of a folder: it goes with --all"
     if not sides and not one_sided:
-        from compat.cli.migrate_here import lines
-        from compat.migration.here import FoundHere
+        from compat.cli.migrate_here import here_lines
 
-        return "\n".join(("give OLD and NEW.", *lines(FoundHere.read(Path.cwd()))))
+        return "\n".join(("give OLD and NEW.", *here_lines()))
     if len(sides) != 2 and not one_sided:
         return f"give OLD and NEW; {len(sides)} given: {', '.join(sides)}"
     return ""
@@ -326,10 +348,12 @@ def _wrong_wire(*, wire: bool, reproducer: bool, strict: bool, handed: bool) -> 
     return ""
 
 
-def _wrong_folder(on: str | None, *, wire: bool, pairs: bool) -> str:
+def _wrong_folder(on: str | None, *, wire: bool, resume: bool, pairs: bool) -> str:
     """Return what is wrong with the line of a folder, "" if nothing is."""
     if pairs:
         return "--all takes all else from each migration.toml"
+    if resume and wire:
+        return "what is played over the wire is not kept, so --resume is not for --wire"
     if on is not None and wire:
         return "--on has workers play in process, so not with --wire"
     return ""
@@ -398,7 +422,7 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
         handed=world is not None and world.hand_over is not None,
         scripted=reproducer,
     )
-    out = _show(found.verdict, how, _wire_lines(how), again=again, verbose=verbose)
+    out = _show(found.verdict, how, wire_lines_of(how), again=again, verbose=verbose)
     if reproducer is not None:
         out.print(f"\n{_reproduced(found, reproducer, how.profile)}")
     return _write_pair(files, found.verdict, how, (str(old), str(new)), file=new.file)
@@ -515,94 +539,6 @@ def _reproduced(found: Checked, folder: Path, name: str) -> str:
     return f"Reproduce it: python {script}"
 
 
-def _folder(
-    folder: Path,
-    how: CheckOptions,
-    files: ReportFiles,
-    on: str | None,
-    *,
-    reports: bool,
-    verbose: bool,
-) -> int:
-    from compat.migration.folder import (
-        folder_code,
-        judge_pieces,
-        judge_spread,
-        pieces_in,
-    )
-    from compat.report.conform_text import counted
-    from compat.report.migration import case_line, folder_lines
-    from compat.report.migration_json import folder_json, report
-    from compat.report.terminal import console
-    from compat.wire.scrubbing.scrubber import json_without_secrets, output_scrubber
-
-    pieces = pieces_in(folder)
-    out = console(output_scrubber().text)
-    cases: list[JudgedCase] = []
-
-    def done(case: JudgedCase) -> None:
-        cases.append(case)
-        out.print(case_line(case))
-
-    try:
-        with spread_on(CHECK, on) as spread:
-            if spread is None:
-                cases = judge_pieces(pieces, how, done)
-            else:
-                cases = judge_spread(spread, pieces, how, done)
-        code = folder_code(cases)
-    except KeyboardInterrupt:
-        many = sum(len(each.settings.cases) for each in pieces)
-        out.print(f"INTERRUPTED  after {len(cases)} of {counted(many, 'case')}")
-        code = INTERRUPTED
-    told = folder_lines(cases, reports=reports, verbose=verbose)
-    for line in (*_wire_lines(how), *reach_lines(how), *told):
-        out.print(line)
-
-    def document() -> Mapping[str, object]:
-        header = header_of(how, *(case.verdict for case in cases))
-        body = json_without_secrets(folder_json(cases))
-        return report(body, json_without_secrets(header), code)
-
-    placed = [replace(e, file=from_root(folder / e.piece / e.case)) for e in cases]
-    files.write(document, placed)
-    return code
-
-
-def _wire_lines(how: CheckOptions) -> Iterable[Text]:
-    from compat.report.migration import wire_lines
-
-    return () if how.wire is None else wire_lines(how.wire.summary)
-
-
-def header_of(how: CheckOptions, *verdicts: Migration) -> dict[str, object]:
-    """Return what a report says of the machine, and of how was judged."""
-    from importlib.metadata import version
-
-    from compat.report.migration_json import given_json, wire_json
-    from compat.warm import WARM
-
-    given = [file for each in verdicts for file in each.given]
-    frameworks = {k: v for each in verdicts for k, v in each.frameworks.items()}
-    versions = {k: [*v] for each in verdicts for k, v in each.versions.items()}
-    sides = (pair for each in verdicts for pair in each.exercise.items())
-    setups = {side: asdict(each.setup) for side, each in sides if each.setup}
-    return {
-        **({"versions": versions} if versions else {}),
-        **({"setups": setups} if setups else {}),
-        **({"frameworks": frameworks} if frameworks else {}),
-        **({"given": given_json(given)} if given else {}),
-        "refengine": version("refengine"),
-        "python": platform.python_version(),
-        "profile": how.profile,
-        "examples": how.examples,
-        "seed": how.seed,
-        **how.reach.header,
-        **({} if how.wire is None else {"wire": wire_json(how.wire.summary)}),
-        **({"started_alone": list(WARM.reasons)} if WARM.reasons else {}),
-    }
-
-
 @contextmanager
 def progress_of(command: str, how: CheckOptions) -> Generator[CheckOptions, None, None]:
     """Show how far a command has come, on a terminal only."""
@@ -632,3 +568,7 @@ def progress_of(command: str, how: CheckOptions) -> Generator[CheckOptions, None
             text = f"interrupted ({of.description}{at}), nothing is judged yet"
             sys.stderr.write(f"refengine {command}: {text}\n")
             raise
+
+
+for each in (scan, bisect, list_known):
+    app.add_command(each)

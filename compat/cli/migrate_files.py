@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -10,11 +11,17 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from compat.cli.command import line_again, option, refusing
+from compat.cli.command import (
+    REPORTS_PART,
+    line_again,
+    option,
+    refusing,
+)
 from compat.cli.values import OUTPUT
 from compat.report.plain_text import write_text
 
 if TYPE_CHECKING:
+    from compat.migration.subject_runner import CheckOptions
     from compat.report.next_step import NextStep
     from compat.verdicts.migration import JudgedCase, Migration
 
@@ -117,9 +124,40 @@ def from_root(file: Path | None) -> str:
 
     "" where there is none.
     """
-    if file is None or not file.is_file():
-        return ""
-    return os.path.relpath(file, os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
+    return "" if file is None or not file.is_file() else relative_to_job(file)
+
+
+def relative_to_job(path: Path) -> str:
+    """Return a path from the checkout of a job, or from here."""
+    return os.path.relpath(path, os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
+
+
+def header_of(how: CheckOptions, *verdicts: Migration) -> dict[str, object]:
+    """Return what a report says of the machine, and of how was judged."""
+    from importlib.metadata import version
+
+    from compat.report.migration_json import given_json, wire_json
+    from compat.warm import WARM
+
+    given = [file for each in verdicts for file in each.given]
+    frameworks = {k: v for each in verdicts for k, v in each.frameworks.items()}
+    versions = {k: [*v] for each in verdicts for k, v in each.versions.items()}
+    sides = (pair for each in verdicts for pair in each.exercise.items())
+    setups = {side: asdict(each.setup) for side, each in sides if each.setup}
+    return {
+        **({"versions": versions} if versions else {}),
+        **({"setups": setups} if setups else {}),
+        **({"frameworks": frameworks} if frameworks else {}),
+        **({"given": given_json(given)} if given else {}),
+        "refengine": version("refengine"),
+        "python": platform.python_version(),
+        "profile": how.profile,
+        "examples": how.examples,
+        "seed": how.seed,
+        **how.reach.header,
+        **({} if how.wire is None else {"wire": wire_json(how.wire.summary)}),
+        **({"started_alone": list(WARM.reasons)} if WARM.reasons else {}),
+    }
 
 
 def _sentences() -> Mapping[str, str]:
@@ -132,16 +170,42 @@ def _sentences() -> Mapping[str, str]:
 def writing(check: F) -> F:
     """Add the options that name files: the command's parameter ``files``."""
 
-    @option("--json", about="write the whole report to this file", kind=OUTPUT)
-    @option("--markdown", about="write one for a CI's summary", kind=OUTPUT)
-    @option("--junit", about="write one for a CI that reads JUnit", kind=OUTPUT)
-    @option("--html", about="write it as a page, old and new beside", kind=OUTPUT)
+    @option(
+        "--json",
+        about="write the whole report to this file",
+        kind=OUTPUT,
+        part=REPORTS_PART,
+    )
+    @option(
+        "--markdown",
+        about="write one for a CI's summary",
+        kind=OUTPUT,
+        part=REPORTS_PART,
+    )
+    @option(
+        "--junit",
+        about="write one for a CI that reads JUnit",
+        kind=OUTPUT,
+        part=REPORTS_PART,
+    )
+    @option(
+        "--html",
+        about="write it as a page, old and new beside",
+        kind=OUTPUT,
+        part=REPORTS_PART,
+    )
     @option(
         "--save-world",
         about="write the smallest world that diverges: for an allowance, or --worlds",
         kind=OUTPUT,
+        part=REPORTS_PART,
     )
-    @option("--sarif", about="write what differs for a code host", kind=OUTPUT)
+    @option(
+        "--sarif",
+        about="write what differs for a code host",
+        kind=OUTPUT,
+        part=REPORTS_PART,
+    )
     @wraps(check)
     def written(
         *,

@@ -1,12 +1,15 @@
-"""``refengine migrate check`` alone: what could be checked here, and by which line."""
+"""``refengine`` and ``migrate check`` alone: what could be checked here, and how."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from compat.migration.here import FoundFile, FoundHere
+if TYPE_CHECKING:
+    from compat.migration.here import FoundFile, FoundHere
 
 SHOWN: Final = 8
 """So many files of a kind are shown."""
@@ -23,6 +26,13 @@ GIVEN: Final = (
     ("pydantic-ai", "world.as_pydantic_ai()"),
 )
 """What gives the model and the tools of a world, by package."""
+
+
+def here_lines() -> Iterator[str]:
+    """Yield what the working directory has, and what to type next."""
+    from compat.migration.here import FoundHere
+
+    return lines(FoundHere.read(Path.cwd()))
 
 
 def lines(found: FoundHere) -> Iterator[str]:
@@ -59,9 +69,12 @@ def _proposed(found: FoundHere) -> Iterator[str]:
     if pair is not None:
         old, new = (each.path for each in pair)
         yield from ("", "Does the new one do what the old one did?")
-        yield f"  {CHECK} {old} {new}"
+        sides = shlex.join((str(old), str(new)))
+        yield f"  {CHECK} {sides}"
+        yield "As a file for CI, with what may differ:"
+        yield f"  refengine init migration --sides {sides}"
     newest = pair[1] if pair is not None else found.subjects[0]
-    if newest.framework not in {"", "refengine"}:
+    if newest.path.suffix == ".py" and newest.framework not in {"", "refengine"}:
         before = _installed(newest.framework)
         yield from ("", "Does it do the same with the next release of its packages?")
         wanted = f"--old-with '{newest.framework}=={before}' --new-with"

@@ -6,7 +6,11 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from compat.cli.command import option
+from compat.cli.command import (
+    REACH_PART,
+    WORLDS_PART,
+    option,
+)
 from compat.cli.values import PATH, Kind, at_least, one_of
 from compat.migration.options import (
     ALL,
@@ -15,10 +19,13 @@ from compat.migration.options import (
     TIMEOUT,
     Reach,
     address,
+    variable,
 )
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from compat.migration.subject_runner import CheckOptions
 
 F = TypeVar("F", bound=Callable[..., int])
@@ -32,24 +39,35 @@ WORLDS: Final = option(
     about="sessions of your own: chats, spans, scenarios, cassettes, a corpus",
     kind=PATH,
     multiple=True,
+    part=WORLDS_PART,
 )
 TOOLS: Final = option(
     "--tools",
     about="your tools as JSON schemas (OpenAI, Anthropic, MCP)",
     kind=PATH,
     multiple=True,
+    part=WORLDS_PART,
 )
 GENERATED: Final = option(
-    "--examples", about="generated worlds", kind=at_least(1), default=EXAMPLES
+    "--examples",
+    about="generated worlds",
+    kind=at_least(1),
+    default=EXAMPLES,
+    part=WORLDS_PART,
 )
 SEED: Final = option(
-    "--seed", about="of the generated worlds", kind=at_least(0), default=0
+    "--seed",
+    about="of the generated worlds",
+    kind=at_least(0),
+    default=0,
+    part=WORLDS_PART,
 )
 SECONDS: Final = option(
     "--timeout",
     about="seconds a world may take on one side",
     kind=at_least(0.01),
     default=TIMEOUT,
+    part=WORLDS_PART,
 )
 
 
@@ -61,18 +79,21 @@ def reaching(check: F) -> F:
         about="let a session's code use this socket; all others are refused",
         kind=Kind("host:port", address),
         multiple=True,
+        part=REACH_PART,
     )
     @option(
         "--env",
         about="give the sides this variable of the environment; '*' gives all",
-        metavar="NAME",
+        kind=Kind("NAME", variable),
         multiple=True,
+        part=REACH_PART,
     )
     @option(
         "--side-doors",
         about="whose log records, warnings and prints are compared",
         kind=one_of(*SIDE_DOORS),
         default=SIDE_DOORS[0],
+        part=REACH_PART,
     )
     @wraps(check)
     def reached(
@@ -97,3 +118,10 @@ def reach_lines(how: CheckOptions) -> Iterable[str]:
     if reach.net:
         shown = ", ".join(f"{host}:{port}" for host, port in reach.net)
         yield f"sockets that were allowed: {shown}"
+
+
+def wire_lines_of(how: CheckOptions) -> Iterable[Text]:
+    """Return what was played over the wire, where that was asked for."""
+    from compat.report.migration import wire_lines
+
+    return () if how.wire is None else wire_lines(how.wire.summary)

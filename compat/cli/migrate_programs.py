@@ -8,7 +8,10 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from compat.cli.command import option
+from compat.cli.command import (
+    PROGRAMS_PART,
+    option,
+)
 from compat.cli.values import PATH, Kind
 
 if TYPE_CHECKING:
@@ -99,11 +102,17 @@ def spoken_json(found: CheckedPrograms) -> dict[str, object]:
 def of_programs(check: F) -> F:
     """Add the options of programs: its parameter ``programs``."""
 
-    @option("--old-cmd", about="OLD as a program of its own", metavar="COMMAND")
+    @option(
+        "--old-cmd",
+        about="OLD as a program of its own",
+        metavar="COMMAND",
+        part=PROGRAMS_PART,
+    )
     @option(
         "--new-cmd",
         about="NEW as a program of its own, such as 'node agent.mjs'",
         metavar="COMMAND",
+        part=PROGRAMS_PART,
     )
     @option(
         "--turns",
@@ -112,18 +121,21 @@ def of_programs(check: F) -> F:
         " alone: old=sessions",
         kind=Kind("turns", turns_of),
         multiple=True,
+        part=PROGRAMS_PART,
     )
     @option(
         "--service",
         about="the variable in which programs find the address of a played service",
         metavar="NAME",
         multiple=True,
+        part=PROGRAMS_PART,
     )
     @option(
         "--source",
         about="a folder with the programs' source, whose words worlds use",
         kind=PATH,
         metavar="DIR",
+        part=PROGRAMS_PART,
     )
     @wraps(check)
     def with_programs(

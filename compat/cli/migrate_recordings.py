@@ -8,7 +8,11 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from compat.cli.command import is_given, option
+from compat.cli.command import (
+    SIDES_PART,
+    is_given,
+    option,
+)
 from compat.cli.values import PATH
 
 if TYPE_CHECKING:
@@ -86,6 +90,7 @@ def of_recordings(check: F) -> F:
         kind=PATH,
         metavar="FILE",
         multiple=True,
+        part=SIDES_PART,
     )
     @wraps(check)
     def with_recordings(

@@ -8,7 +8,10 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from compat.cli.command import option
+from compat.cli.command import (
+    SIDES_PART,
+    option,
+)
 
 if TYPE_CHECKING:
     from compat.migration.surroundings import AskedSides
@@ -51,14 +54,22 @@ def of_sides(check: F) -> F:
         " a virtual environment's folder, or a Python",
         metavar="PACKAGES",
         multiple=True,
+        part=SIDES_PART,
     )
-    @option("--new-with", about="the same of NEW", metavar="PACKAGES", multiple=True)
+    @option(
+        "--new-with",
+        about="the same of NEW",
+        metavar="PACKAGES",
+        multiple=True,
+        part=SIDES_PART,
+    )
     @option(
         "--old-setup",
         about="a file that OLD's process runs before it imports OLD",
         metavar="FILE",
+        part=SIDES_PART,
     )
-    @option("--new-setup", about="the same of NEW", metavar="FILE")
+    @option("--new-setup", about="the same of NEW", metavar="FILE", part=SIDES_PART)
     @wraps(check)
     def with_sides(
         *,

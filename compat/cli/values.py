@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -33,7 +32,8 @@ else:
 class Kind(ParamType):
     """A kind of value: its label in help, and what reads it.
 
-    ``read`` raises ValueError with a sentence for a text that is no such value.
+    ``read`` raises ValueError with a sentence for a text that is no such value, and
+    ``path`` tells that a shell completes it as a file, or as a folder.
     """
 
     name = "value"
@@ -42,22 +42,17 @@ class Kind(ParamType):
         self,
         label: str,
         read: Callable[[str], object] = str,
-        many: str = "",
         names: Callable[[], Iterable[str]] = tuple,
+        path: str = "",
     ) -> None:
         self.label = label
         self._names = names
         self._read = read
-        self._many = many or label
-
-    def label_of(self, *, several: bool) -> str:
-        """Return the label, as help shows it for one value or for several."""
-        return f"<list[{self._many}]>" if several else f"<{self.label}>"
+        self._path = path
 
     def get_metavar(self, param: click.Parameter, ctx: Any = None) -> str:  # noqa: ANN401, ARG002  # click's
         """Return what stands for the value in help."""
-        several = isinstance(param, click.Option) and param.multiple
-        return self.label_of(several=several)
+        return self.label
 
     def shell_complete(
         self,
@@ -66,8 +61,8 @@ class Kind(ParamType):
         incomplete: str,
     ) -> list[CompletionItem]:
         """Return what a shell may put there: names in any case, or the shell's own."""
-        if self.label in _PATHS:
-            return [CompletionItem(incomplete, type=_PATHS[self.label])]
+        if self._path:
+            return [CompletionItem(incomplete, type=self._path)]
         wanted = incomplete.lower()
         found = (each for each in self._names() if each.lower().startswith(wanted))
         return [CompletionItem(each) for each in found]
@@ -91,10 +86,7 @@ class Number(Kind):
         least: float | None = None,
         most: float | None = None,
     ) -> None:
-        bounded = least is not None or most is not None
-        super().__init__(
-            f"{kind.__name__} range" if bounded else kind.__name__, self._number
-        )
+        super().__init__("N", self._number)
         self._kind = kind
         self._least = least
         self._most = most
@@ -104,10 +96,11 @@ class Number(Kind):
         """The bounds, as help shows them."""
         if self._least is None and self._most is None:
             return ""
-        low = "" if self._least is None else f"{self._least}<=x"
         if self._most is None:
-            return f"x>={self._least}"
-        return f"{low or 'x'}<={self._most}"
+            return f"at least {self._least}"
+        if self._least is None:
+            return f"at most {self._most}"
+        return f"{self._least} to {self._most}"
 
     def _number(self, text: str) -> float:
         try:
@@ -181,21 +174,22 @@ def _output(text: str, *, folder: bool = False) -> Path:
 
 
 _DAY: Final = "%Y-%m-%d"
-_PATHS: Final = MappingProxyType({"path": "file", "file": "file", "dir": "dir"})
 
-TEXT: Final = Kind("str")
-CLAUSE: Final = Kind("str", names=clause_ids)
-PROFILE: Final = Kind("str", names=profile_names)
-ANY_PROFILE: Final = Kind("str", names=any_profile_names)
-ENGINE: Final = Kind("str", names=engine_names)
+TEXT: Final = Kind("TEXT")
+CLAUSE: Final = Kind("ID", names=clause_ids)
+PROFILE: Final = Kind("PROFILE", names=profile_names)
+ANY_PROFILE: Final = Kind("PROFILE", names=any_profile_names)
+ENGINE: Final = Kind("ENGINE", names=engine_names)
 """Texts that a shell can complete; whether there is such a one is told later."""
 WHOLE: Final = Number(int)
-DAY: Final = Kind(_DAY, _day)
-PATH: Final = Kind("path", _path, many="Path")
-FILE: Final = Kind("file", partial(_path, folders=False))
-FILE_THERE: Final = Kind("file", partial(_path, exists=True, folders=False))
-OUTPUT: Final = Kind("path", _output)
-OUTPUT_FOLDER: Final = Kind("dir", partial(_output, folder=True))
+DAY: Final = Kind("YYYY-MM-DD", _day)
+PATH: Final = Kind("PATH", _path, path="file")
+FILE: Final = Kind("FILE", partial(_path, folders=False), path="file")
+FILE_THERE: Final = Kind(
+    "FILE", partial(_path, exists=True, folders=False), path="file"
+)
+OUTPUT: Final = Kind("FILE", _output, path="file")
+OUTPUT_FOLDER: Final = Kind("DIR", partial(_output, folder=True), path="dir")
 """A file that is going to be written; a folder that is, with all above it."""
-FOLDER: Final = Kind("dir", partial(_path, files=False))
+FOLDER: Final = Kind("DIR", partial(_path, files=False), path="dir")
 """A path, which need not be there; a file; one that is there; a folder."""

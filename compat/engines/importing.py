@@ -12,6 +12,7 @@ import os
 import pkgutil
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from compat.engines.load_errors import (
     AmbiguousEngineError,
     BrokenModuleError,
     LoadError,
+    MissingDriverProgramError,
     MissingFileError,
     MissingModuleError,
     MissingNameError,
@@ -79,7 +81,7 @@ def find(text: str, cwd: Path | None = None) -> EngineFactory:
     """Return what a text names; raises LoadError."""
     here = Path.cwd() if cwd is None else cwd
     if text.startswith(COMMAND):
-        return EngineFactory(text, partial(_by_command, text), here)
+        return EngineFactory(text, partial(_by_command, text, _words(text)), here)
     if ":" not in text and not text.endswith(".py"):
         return _installed(text, here)
     target, _, name = text.rpartition(":")
@@ -94,12 +96,25 @@ def find(text: str, cwd: Path | None = None) -> EngineFactory:
     return _of_module(text, target, name, here)
 
 
-def _by_command(text: str, *, dialect_profile: str | None = None) -> object:
+def _words(text: str) -> list[str]:
+    """Return the words of a command; raises MissingDriverProgramError."""
+    command = text.removeprefix(COMMAND)
+    try:
+        words = shlex.split(command)
+    except ValueError:  # a quotation that does not end
+        words = []
+    if not words or shutil.which(words[0]) is None:
+        raise MissingDriverProgramError(command, words[0] if words else command)
+    return words
+
+
+def _by_command(
+    text: str, words: Sequence[str], *, dialect_profile: str | None = None
+) -> object:
     """Return the door to a driver that is started by a command."""
     from compat.drivers.connection import KeptDriver  # noqa: PLC0415  # it needs engines
     from compat.drivers.remote import opened  # noqa: PLC0415  # as above
 
-    words = shlex.split(text.removeprefix(COMMAND))
     return opened(text, KeptDriver(lambda: words), dialect_profile)
 
 

@@ -107,6 +107,18 @@ class MissingNameError(LoadError):
         super().__init__(f"{text!r}: {shown} has no {name!r}{hint}{known}")
 
 
+class MissingDriverProgramError(LoadError):
+    """A driver's command names no program that there is."""
+
+    def __init__(self, text: str, program: str) -> None:
+        self.text = text
+        self.program = program
+        super().__init__(
+            f"{text!r}: there is no program {program!r}; give the command that starts"
+            " the driver, as in 'python driver.py'"
+        )
+
+
 class NotCallableError(LoadError):
     """The attribute cannot be called, so it gives no engine."""
 

@@ -237,13 +237,18 @@ def _event(old: Value, new: Value, _: str) -> Named:
         return "ASKED", ".kind", _asked(old), _asked(new)
     for key in ("kind", "call_id", "action", "payloads"):
         if _text(old.get(key)) != _text(new.get(key)):
+            order = "EVENT_ORDER" if key in _WHICH else "EVENT_CHANGED"
             return (
-                "ASKED" if asks else "EVENT_ORDER",
+                "ASKED" if asks else order,
                 f".{key}",
                 old.get(key, MISSING),
                 new.get(key, MISSING),
             )
     return _told(old, new)
+
+
+_WHICH: Final = frozenset(("kind", "call_id"))
+"""What tells an event from another: where it differs, another one is received."""
 
 
 def _asked(event: Value) -> Json:
@@ -262,8 +267,9 @@ def _told(old: Value, new: Value) -> Named:
         left, right = old.get(key, MISSING), new.get(key, MISSING)
         if _text(left) != _text(right):
             is_text = key in {"text", "streamed"}
-            return "STREAM_TEXT" if is_text else "EVENT_ORDER", f".{key}", left, right
-    return "EVENT_ORDER", "", old, new
+            code = "STREAM_TEXT" if is_text else "EVENT_CHANGED"
+            return code, f".{key}", left, right
+    return "EVENT_CHANGED", "", old, new
 
 
 def _error_code(event: Value) -> Json:

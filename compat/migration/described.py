@@ -79,7 +79,9 @@ def _row(channel: str, value: Value) -> str:
     if value["kind"] == "error":
         return "error"
     calls = "".join(f" [{c[0]}: {c[1]}({c[2]})]" for c in value["tool_calls"])
-    return f"{value['kind']} {value['call_id'] or ''}: {value['text']}{calls}"
+    who = f"{value['kind']} {value['call_id'] or ''}".rstrip()
+    said = f"{value['text']}{calls}".strip()
+    return f"{who}: {said}" if said else who
 
 
 def _lines(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
@@ -321,7 +323,7 @@ def _named(
         return other, here, ours, theirs
     found = name(channel, sides[0], sides[1])
     code, path, left, right = found
-    if code in {"STREAM_TEXT", "EVENT_ORDER"}:
+    if code in {"STREAM_TEXT", "EVENT_ORDER", "EVENT_CHANGED"}:
         code = shown_code(found, old[0], new[0], sides[0]["run"])
     return code, here + path, left, right
 

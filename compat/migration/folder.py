@@ -77,6 +77,7 @@ CASES: Final = ("right*", "wrong_*")
 
 Engines: TypeAlias = tuple[str | None, str | None]
 Done: TypeAlias = Callable[[JudgedCase], None]
+Whole: TypeAlias = "Callable[[Piece, Sequence[JudgedCase]], None]"
 
 
 class NoPiecesError(ValueError):
@@ -256,9 +257,12 @@ def _same(case: SubjectRef, new: SubjectRef) -> bool:
 
 
 def judge_pieces(
-    pieces: Sequence[Piece], how: CheckOptions, done: Done
+    pieces: Sequence[Piece],
+    how: CheckOptions,
+    done: Done,
+    whole: Whole = lambda _piece, _cases: None,
 ) -> list[JudgedCase]:
-    """Judge all cases; ``done`` hears of each.
+    """Judge all cases; ``done`` hears of each, and ``whole`` of each piece.
 
     Who interrupts it need not wait for the pieces that are being judged. Raises
     RefError, SettingsError, GivenFileError or UnusedFileError.
@@ -298,6 +302,7 @@ def judge_pieces(
         cases = [_case(piece, name, found[name]) for name in news]
         for each in cases:
             done(each)
+        whole(piece, cases)
         return cases
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -399,16 +404,20 @@ def _got(verdict: Migration, expected: str) -> str:
 # else.
 
 KIND: Final = "piece"
-_CASES: Final = TypeAdapter(list[JudgedCase])
+CASES_AS_JSON: Final = TypeAdapter(list[JudgedCase])
 _REACH: Final = TypeAdapter(Reach)
 
 _Options: TypeAlias = "dict[str, Any]"
 
 
 def judge_spread(
-    spread: Spread, pieces: Sequence[Piece], how: CheckOptions, done: Done
+    spread: Spread,
+    pieces: Sequence[Piece],
+    how: CheckOptions,
+    done: Done,
+    whole: Whole = lambda _piece, _cases: None,
 ) -> list[JudgedCase]:
-    """Judge all cases on a cluster; ``done`` hears of each. The order is the folder's.
+    """Judge all cases on a cluster, as ``judge_pieces``. The order is the folder's.
 
     Raises RefusedUnitError.
     """
@@ -416,10 +425,11 @@ def judge_spread(
     order = sorted(pieces, key=lambda each: -len(each.settings.cases))
     found: dict[str, list[JudgedCase]] = {}
     for at, answer in spread.each(KIND, [unit_of(each, how) for each in order]):
-        cases = _CASES.validate_python(answer["cases"], strict=False)
+        cases = CASES_AS_JSON.validate_python(answer["cases"], strict=False)
         found[str(order[at].folder)] = cases
         for each in cases:
             done(each)
+        whole(order[at], cases)
     return [case for piece in pieces for case in found[str(piece.folder)]]
 
 
@@ -448,7 +458,7 @@ def judged_piece(unit: UnitData) -> UnitData:
         raise RefusedUnitError(f"{error.filename}: {error.strerror}") from error
     except mistakes() as error:
         raise RefusedUnitError(str(error)) from error
-    return {"cases": _CASES.dump_python(cases, mode="json")}
+    return {"cases": CASES_AS_JSON.dump_python(cases, mode="json")}
 
 
 _OPTIONS: Final = (

@@ -2,18 +2,21 @@
 
     FoundHere.read(Path())
 
-A subject is a file with a function ``subject(world)``. What makes an agent or a
-middleware of a framework and has no such function could become one.
+A subject is a file with a function ``subject(world)``, in Go and TypeScript one without
+a world. What makes an agent or a middleware of a framework and has no such function
+could become one.
 """
 
 from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from refengine.testing.subject_worlds.source import (
@@ -35,6 +38,19 @@ FRAMEWORKS: Final = (
     ("refengine", "refengine"),
 )
 """Which framework a file is written to: the first that it imports, and its package."""
+OTHERS: Final = MappingProxyType(
+    {
+        ".go": (
+            re.compile(r"^func Subject\(", re.MULTILINE),
+            (("cloudwego/eino", "eino"), ("google.golang.org/adk", "adk-go")),
+        ),
+        ".ts": (
+            re.compile(r"^export (?:async )?function subject\(", re.MULTILINE),
+            (('from "ai"', "ai-sdk"), ('from "langchain"', "langchain-js")),
+        ),
+    }
+)
+"""How a subject looks in another language, and what it is written to."""
 MAKES: Final = frozenset(
     (
         *("create_agent", "create_react_agent", "StateGraph", "ToolNode"),
@@ -74,7 +90,12 @@ class FoundHere:
         """Read the sources of a folder; what cannot be read is none of them."""
         subjects: list[FoundFile] = []
         agents: list[FoundFile] = []
-        for path in islice(sources_in(folder), MOST):
+        for path in islice(sources_in(folder, (".py", *OTHERS)), MOST):
+            if path.suffix in OTHERS:
+                framework = _other_framework(path)
+                if framework is not None:
+                    subjects.append(FoundFile(path.relative_to(folder), framework))
+                continue
             source = source_of(path)
             if source is None or source.tree is None:
                 continue
@@ -105,21 +126,37 @@ class FoundHere:
         return one, other
 
 
-def sources_in(folder: Path) -> Iterator[Path]:
-    """Yield the files of Python, those of a folder before those below it."""
+def sources_in(folder: Path, suffixes: tuple[str, ...] = (".py",)) -> Iterator[Path]:
+    """Yield the files that end so, those of a folder before those below it."""
     for root, folders, files in os.walk(folder):
         folders[:] = sorted(x for x in folders if x[0] != "." and x not in UNREAD)
-        yield from (Path(root, x) for x in sorted(files) if x.endswith(".py"))
+        yield from (Path(root, x) for x in sorted(files) if x.endswith(suffixes))
 
 
 def source_of(path: Path) -> PythonSource | None:
     """Return the source of a file that somebody wrote by hand, if it can be read."""
     try:
-        if not path.is_file() or path.stat().st_size > LARGEST:
+        if not _by_hand(path):
             return None
         return python_source(path.read_bytes())
     except OSError:
         return None
+
+
+def _other_framework(path: Path) -> str | None:
+    """Return what a subject in Go or TypeScript is written to; None if it is none."""
+    try:
+        text = path.read_text("utf-8", "replace") if _by_hand(path) else ""
+    except OSError:
+        return None
+    shape, frameworks = OTHERS[path.suffix]
+    if not shape.search(text):
+        return None
+    return next((name for module, name in frameworks if module in text), "")
+
+
+def _by_hand(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size <= LARGEST
 
 
 def _has_subject(tree: ast.Module) -> bool:

@@ -141,6 +141,17 @@ class Reach:
 NO_REACH: Final = Reach()
 
 
+def variable(text: str) -> str:
+    """Return the name of a variable, or that of all; raises ValueError."""
+    if not text or "=" in text:
+        name = text.partition("=")[0] or "NAME"
+        raise ValueError(
+            f"{text!r} is no name of a variable: its value is that of the environment,"
+            f" so write --env {name}"
+        )
+    return text
+
+
 def address(text: str) -> tuple[str, int]:
     """Return host and port; raises NotAnAddressError."""
     host, _, port = text.rpartition(":")

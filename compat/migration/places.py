@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from compat.migration.differences import TraceChannels, index_of
 from compat.migration.replies import SideFault
-from compat.verdicts.migration import Difference, Migration, Side
+from compat.verdicts.migration import DescribedDivergence, Migration, Side
 
 if TYPE_CHECKING:
     from compat.migration.replies import SidePlayed
@@ -32,18 +32,25 @@ def with_places(
             played = runner.followed(world)
         except SideFault:  # it was played before: what is left out here is a hint
             continue
-        for each in _before(found.difference, played):
+        for each in _before(found, played, runner.builder):
             places.append((name, each))  # noqa: PERF401  # a comprehension loses types
     return replace(verdict, divergence=replace(found, places=tuple(places)))
 
 
-def _before(difference: Difference, played: SidePlayed) -> Iterator[str]:
-    """Yield the line that ran last before a difference, if any did."""
-    entries = TraceChannels(played.jsonl).entries(difference.channel)
-    at = index_of(difference.path)
-    until = entries[at].seq if at < len(entries) else difference.seq
+def _before(
+    found: DescribedDivergence, played: SidePlayed, builder: str
+) -> Iterator[str]:
+    """Yield the line that ran last before a difference, if any did.
+
+    What only builds the agent has nothing to do with what differs in a run.
+    """
+    at = found.difference
+    entries = TraceChannels(played.jsonl).entries(at.channel)
+    place = index_of(at.path)
+    until = entries[place].seq if place < len(entries) else at.seq
     # The world hears of what is done by what comes after it.
     before = [each for each in played.places if each.seen <= until]
-    if before:
-        last = max(before, key=lambda each: each.seen)
-        yield f"{last.file}:{last.line}, in {last.function}"
+    last = max(before, key=lambda each: each.seen, default=None)
+    if last is None or (last.function == builder and found.where.startswith("run ")):
+        return
+    yield f"{last.file}:{last.line}, in {last.function}"

@@ -238,8 +238,14 @@ PARTS: Final[Mapping[str, tuple[str, type[SettingsPart]]]] = MappingProxyType(
 """What has entries, and how it is written."""
 
 
+_NO_TABLE: Final = frozenset(("model_type", "dict_type"))
+
+
 def _said(problem: ErrorDetails) -> str:
     """Return what is wrong; of an unknown entry where it belongs, or what there is."""
+    if problem["type"] in _NO_TABLE:
+        part = PARTS.get(str(problem["loc"][0]), PARTS[""])[0]
+        return f"{problem['input']!r} is no table: write entries of {part}"
     if problem["type"] != "extra_forbidden":
         return problem["msg"].removeprefix("Value error, ")
     *above, name = map(str, problem["loc"])

@@ -326,6 +326,11 @@ class SubjectRunner:
                     self._remember(world, each)
         return [self._first[id(each)][1] for each in worlds]
 
+    @property
+    def builder(self) -> str:
+        """The name of the function that builds the subject."""
+        return self._ref.name
+
     def followed(self, world: Scenario) -> SidePlayed:
         """Play a world with the places in its own code; raises SideFault."""
         with self._child(STEPS, self._check.reach).waited() as side:

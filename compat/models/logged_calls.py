@@ -1,7 +1,7 @@
 """Model calls as observability tools log them: what was asked, and what was answered.
 
 Read are spans of OpenTelemetry, runs of LangSmith and observations of Langfuse, each as
-the tool writes it; which shapes these are is said by ``docs/migrate-check.md``.
+the tool writes it; which shapes these are is said by ``docs/check-worlds.md``.
 
 {"run_type": "llm", "inputs": {"messages": […]}, "outputs": {…}}           LangSmith
 {"type": "GENERATION", "traceId": "…", "input": […], "output": {…}}        Langfuse

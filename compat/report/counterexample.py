@@ -219,14 +219,22 @@ def _input(messages: Sequence[str]) -> str:
         (_message(text, plain=""), len([*same])) for text, same in groupby(messages)
     ]
     if all(times == 1 for _, times in said):
-        return f"[{', '.join(each for each, _ in said)}]"
+        return _listed([each for each, _ in said])
     return " + ".join(f"[{each}]{f' * {n}' if n > 1 else ''}" for each, n in said)
+
+
+def _listed(values: Sequence[str]) -> str:
+    """Return a list in a line, or with a line for each value where it is long."""
+    line = f"[{', '.join(values)}]"
+    if len(line) <= WIDE:
+        return line
+    return "\n".join(["[", *(indent(f"{each},", "    ") for each in values), "]"])
 
 
 def _called(name: str, given: Sequence[str]) -> str:
     """Return a call in a line, or with a line for each argument where it is long."""
     line = f"{name}({', '.join(given)})"
-    if len(line) <= WIDE or not given:
+    if not given or ("\n" not in line and len(line) <= WIDE):
         return line
     return "\n".join([f"{name}(", *(indent(f"{each},", "    ") for each in given), ")"])
 

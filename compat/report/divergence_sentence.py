@@ -14,8 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from compat.report.conform_text import counted
-from compat.report.story import LONGEST
-from compat.report.values import beside, brief
+from compat.report.values import brief, in_quotes
 from compat.verdicts.migration import DescribedDivergence, Difference
 from refengine.testing.json_values import is_list, is_mapping, is_message
 from refengine.testing.notation import NotationError, parse_message
@@ -76,6 +75,9 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
         ),
         "EXTRA_CALL": Wording(added="NEW asks the model once more than OLD"),
         "EXTRA_CALL tool_executions": Wording(added="NEW runs {new}, and OLD does not"),
+        "EXTRA_CALL .denied": Wording(
+            added="NEW runs {new} without asking, to which the person says no"
+        ),
         "AGAINST_NO": Wording(added="NEW runs {new} although the person said no"),
         "MISSING_CALL": Wording(lost="NEW asks the model once less than OLD"),
         "MISSING_CALL tool_executions": Wording(
@@ -136,10 +138,15 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
         "EVENT_ORDER .kind": Wording(
             "whoever reads the run is told next of {new} by NEW, and of {old} by OLD"
         ),
-        "EVENT_ORDER .responses": Wording(
+        "EVENT_CHANGED": Wording(
+            "an event that the consumer receives says {new} in NEW, and {old} in OLD",
+            "an event that the consumer receives says {old} in OLD, and not in NEW",
+            "an event that the consumer receives says {new} in NEW, and not in OLD",
+        ),
+        "EVENT_CHANGED .responses": Wording(
             "whoever reads the run is told by NEW that a tool gave {new}, by OLD {old}"
         ),
-        "EVENT_ORDER .actions": Wording(
+        "EVENT_CHANGED .actions": Wording(
             "an event carries the actions {new} in NEW, and {old} in OLD",
             "an event carries the actions {old} in OLD, and none in NEW",
             "an event carries the actions {new} in NEW, and none in OLD",
@@ -199,7 +206,9 @@ _OF_ROLE: Final[Mapping[str, str]] = MappingProxyType(
 def sentence(found: DescribedDivergence, world: Scenario | None = None) -> str:
     """Return what a divergence is, as one sentence in one line."""
     at = found.difference
-    keys = (f"{found.code} {at.channel}", f"{found.code} .{_key(at)}", found.code)
+    denied = [DENIED] if _is_denied(found, world) else []
+    code = found.code
+    keys = (*denied, f"{code} {at.channel}", f"{code} .{_key(at)}", code)
     shape = next((SHAPES[each] for each in keys if each in SHAPES), Wording())
     fields = _fields(found)
     form = _form(shape, at.old, at.new, world)
@@ -211,6 +220,21 @@ def sentence(found: DescribedDivergence, world: Scenario | None = None) -> str:
     turn = "after one more turn, " if at.channel == "second_turn" else ""
     whole = f"{_handed(found, world)}{_when(found.where, world)}{turn}{said}"
     return f"{whole[:1].upper()}{whole[1:]}."
+
+
+DENIED: Final = "EXTRA_CALL .denied"
+"""The sentence of a call that a person would have denied, had NEW asked."""
+
+
+def _is_denied(found: DescribedDivergence, world: Scenario | None) -> bool:
+    """Tell whether it is a call that only NEW makes, and that the person denies."""
+    at = found.difference
+    if found.code != "EXTRA_CALL" or world is None or not is_mapping(at.new):
+        return False
+    run = at.new.get("run")
+    if not isinstance(run, int) or not 0 < run <= len(world.runs):
+        return False
+    return at.new.get("call_id") in world.runs[run - 1].denies
 
 
 def _form(shape: Wording, old: object, new: object, world: Scenario | None) -> str:
@@ -284,10 +308,7 @@ def _phrases(old: object, new: object, *, bare: bool) -> tuple[str, str]:
     ours, theirs = _content(old), _content(new)
     if ours is None or theirs is None or max(len(ours), len(theirs)) <= WIDE:
         return said(old), said(new)
-    lines = beside(ours, theirs)
-    if max(len(ours), len(theirs)) <= LONGEST:
-        return f'"{lines[0]}"', f'"{lines[1]}"'
-    return lines
+    return in_quotes(ours, theirs)
 
 
 def _phrase(value: object) -> str:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
+from types import MappingProxyType
 from typing import Final
 
 from rich.text import Text
@@ -48,6 +49,12 @@ MARK: Final = (
     "A branch that nothing can take is marked in migration.toml: [[equivalent]], with"
     " its file, line, change and a reason."
 )
+SCREEN: Final = 40
+"""So many lines of a world are shown."""
+NOT_STRICT: Final = (
+    "So this is no proof yet; it passes all the same, unless you ask for --strict"
+)
+STRICT: Final = "So this is no proof yet, and does not pass: --strict was asked for"
 NARROW: Final = 80
 """So long is a line of a sentence at most."""
 CAUSE: Final = 400
@@ -112,16 +119,23 @@ def evidence(verdict: Migration, width: int = NARROW) -> Iterator[Text]:
 
 def case_line(case: JudgedCase) -> Text:
     """Return the line of one case."""
-    line = Text(
-        "met     " if case.met else "NOT MET ", "green" if case.met else "bold red"
-    )
+    line = Text(*_MET[case.met, case.met and holds_weakly(case.verdict)])
     line.append(f"{case.piece}/{case.case}  ", "default")
     if case.met:
-        weak = ", weakly" if holds_weakly(case.verdict) else ""
-        line.append(f"{case.got}{weak}", "dim")
+        line.append(case.got, "dim")
     else:
         line.append(f"{case.got}, expected {case.expected}", "red")
     return line
+
+
+_MET: Final = MappingProxyType(
+    {
+        (True, False): ("met     ", "green"),
+        (True, True): ("weakly  ", "yellow"),
+        (False, False): ("NOT MET ", "bold red"),
+    }
+)
+"""How the line of a case begins, by whether it is met, and so weakly."""
 
 
 def _seen(case: JudgedCase) -> str:
@@ -225,6 +239,7 @@ def answer(verdict: Migration) -> Iterator[Text]:
     if holds_weakly(verdict):
         wrapped = wrap(said, NARROW, subsequent_indent="  ", break_on_hyphens=False)
         yield from (Text(each, style) for each in wrapped)
+        yield _indented(NOT_STRICT if not verdict.strict else STRICT, "yellow")
     else:
         yield Text(said, style)
     if verdict.fault is not None:
@@ -257,7 +272,7 @@ def headline_of(verdict: Migration) -> tuple[str, str]:
     if verdict.noise:
         return "NOT COMPARABLE  a side differs from itself", "bold yellow"
     if holds_weakly(verdict):
-        said = f"HOLDS  {verdict.holds}, weakly{_narrow(verdict)}"
+        said = f"HOLDS WEAKLY  {verdict.holds}{_narrow(verdict)}"
         return f"{said}: {unnoticed_things(verdict)}", "bold yellow"
     return _compared(verdict)
 
@@ -323,7 +338,7 @@ def _narrow(verdict: Migration) -> str:
     if verdict.narrow:
         inside = verdict.worlds - sum(verdict.outside.values())
         of = counted(verdict.worlds, "world")
-        where += f", and OLD works in {inside:,} of {of} only"
+        where += f", where OLD can be run ({inside:,} of {of})"
     return where
 
 
@@ -346,9 +361,17 @@ def _divergence(
     if verdict.world is not None:
         yield Text()
         yield Text(f"{which_world(verdict)}:")
-        yield from (
-            _indented(f"  {line}") for line in code(verdict.world, found.called)
-        )
+        yield from _code(code(verdict.world, found.called))
+
+
+def _code(told: Iterable[str]) -> Iterator[Text]:
+    """Yield a world's lines; of a very long one its beginning."""
+    rows = [*told]
+    shown = rows if len(rows) <= SCREEN else rows[: SCREEN - 1]
+    yield from (_indented(f"  {line}") for line in shown)
+    if len(rows) > len(shown):
+        more = counted(len(rows) - len(shown), "more line")
+        yield _indented(f"  # {more}: --save-world FILE writes all of it")
 
 
 def facts(found: DescribedDivergence, verdict: Migration) -> Iterator[tuple[str, str]]:
@@ -358,8 +381,7 @@ def facts(found: DescribedDivergence, verdict: Migration) -> Iterator[tuple[str,
     """
     at = found.difference
     yield "where", f"{found.where}  ({at.channel} {at.path})"
-    for side, text in found.places:
-        yield "line", f"{side}: {text}, last before it"
+    yield from (("line", each) for each in _places(found))
     if verdict.point is not None:
         about = f"{verdict.point.says} ({verdict.point.about})"
         yield "point", f"found in a world about this one: {about}"
@@ -372,6 +394,15 @@ def facts(found: DescribedDivergence, verdict: Migration) -> Iterator[tuple[str,
         yield "cause", f"{side}: {brief(text, CAUSE)}"
     if _is_beside(found):
         yield from zip(SIDES, both(at.old, at.new), strict=True)
+
+
+def _places(found: DescribedDivergence) -> Iterator[str]:
+    """Yield the lines of the sides' own code that ran last before it."""
+    of = dict(found.places)
+    if len(of) == len(SIDES) and len({*of.values()}) == 1:
+        yield f"both: {of['old']}, last before it"
+        return
+    yield from (f"{side}: {text}, last before it" for side, text in found.places)
 
 
 def which_world(verdict: Migration) -> str:
@@ -449,7 +480,7 @@ def _sides(verdict: Migration, *, verbose: bool) -> Iterator[Text]:
             line = f"its own code broke in {counted(times, 'world')}: {brief(text)}"
             yield _indented(line, "yellow")
     if holds_weakly(verdict) and any(e.uncovered for e in verdict.exercise.values()):
-        yield Text(MARK)
+        yield from map(Text, wrap(MARK, NARROW))
 
 
 def _moved(value: MovedValue) -> str:

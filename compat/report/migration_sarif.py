@@ -28,6 +28,7 @@ SCHEMA: Final = (
 )
 NOT_MET: Final = "NOT_MET"
 """The rule of a case that is not met, though nothing diverges."""
+_UNEXPECTED: Final = "the case is not what it is expected to be"
 LEVELS: Final[Mapping[str, str]] = MappingProxyType(
     {"error": "error", "warning": "warning", "info": "note"}
 )
@@ -40,17 +41,28 @@ def sarif_text(cases: Sequence[JudgedCase], codes: Mapping[str, str]) -> str:
     bad = [each for each in cases if not each.met]
     faults = [each for each in bad if _no_verdict(each)]
     results = [_result(each) for each in bad if not _no_verdict(each)]
-    rules = sorted({each["ruleId"] for each in results})
-    driver = {
-        "name": "refengine",
-        "version": version("refengine"),
-        "rules": [_rule(each, codes) for each in rules],
-    }
+    names = sorted({each["ruleId"] for each in results})
+    rules = {each: f"NEW: {codes.get(each, _UNEXPECTED)}" for each in names}
     invocation: Json = {"executionSuccessful": not faults}
     if faults:
         invocation["toolExecutionNotifications"] = [
             {"level": "error", "message": _message(each)} for each in faults
         ]
+    return log_text(rules, results, invocation)
+
+
+def log_text(
+    rules: Mapping[str, str], results: Sequence[Json], invocation: Json
+) -> str:
+    """Return the text of a file of one run; each rule has a sentence."""
+    driver = {
+        "name": "refengine",
+        "version": version("refengine"),
+        "rules": [
+            {"id": name, "shortDescription": {"text": f"{said}."}}
+            for name, said in rules.items()
+        ],
+    }
     run = {"tool": {"driver": driver}, "invocations": [invocation], "results": results}
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, indent=2) + "\n"
@@ -58,11 +70,6 @@ def sarif_text(cases: Sequence[JudgedCase], codes: Mapping[str, str]) -> str:
 
 def _no_verdict(case: JudgedCase) -> bool:
     return case.verdict.fault is not None or bool(case.verdict.noise)
-
-
-def _rule(name: str, codes: Mapping[str, str]) -> Json:
-    said = codes.get(name, "the case is not what it is expected to be")
-    return {"id": name, "shortDescription": {"text": f"NEW: {said}."}}
 
 
 def _result(case: JudgedCase) -> Json:
@@ -74,7 +81,7 @@ def _result(case: JudgedCase) -> Json:
         "ruleId": rule,
         "level": level,
         "message": _message(case),
-        **({} if place is None else {"locations": [_location(*place)]}),
+        **({} if place is None else {"locations": [location(*place)]}),
         "partialFingerprints": {KEY: _fingerprint(case, rule)},
     }
 
@@ -88,7 +95,8 @@ def _message(case: JudgedCase) -> Json:
     return {"text": "\n".join(said)}
 
 
-def _location(file: str, line: int | None) -> Json:
+def location(file: str, line: int | None) -> Json:
+    """Return a place: a file as a code host names it, and a line if one is known."""
     place: Json = {"artifactLocation": {"uri": quote(file)}}
     if line is not None:
         place["region"] = {"startLine": line}

@@ -49,10 +49,8 @@ def both(old: object, new: object) -> tuple[str, str]:
     """Return two values in a line each."""
     if MISSING in (old, new):
         return alone(old), alone(new)
-    if isinstance(old, str) and isinstance(new, str) and _looks(old) != _looks(new):
-        lines = beside(old, new)
-        short = max(len(old), len(new)) <= LONGEST
-        return (f'"{lines[0]}"', f'"{lines[1]}"') if short else lines
+    if isinstance(old, str) and isinstance(new, str) and not _looks_alike(old, new):
+        return in_quotes(old, new)
     texts = _told(old), _told(new)
     if texts[0] == texts[1]:
         texts = _json(old), _json(new)
@@ -62,6 +60,14 @@ def both(old: object, new: object) -> tuple[str, str]:
     return beside(*texts)
 
 
+def in_quotes(old: str, new: str) -> tuple[str, str]:
+    """Return two texts in a line each, in quotes where they are short enough."""
+    lines = beside(old, new)
+    if _looks_alike(old, new) or max(len(old), len(new)) > LONGEST:
+        return lines
+    return f'"{lines[0]}"', f'"{lines[1]}"'
+
+
 def alone(value: object) -> str:
     """Return one value in a line, or that there is none."""
     return MISSING if value == MISSING else brief(_told(value))
@@ -69,10 +75,9 @@ def alone(value: object) -> str:
 
 def beside(old: str, new: str) -> tuple[str, str]:
     """Return two texts in a line each, cut where they are equal only."""
-    if _looks(old) == _looks(new):
+    lines = one_line(old), one_line(new)
+    if _looks_alike(old, new):
         lines = _escaped(old), _escaped(new)
-    else:
-        lines = one_line(old), one_line(new)
     if max(map(len, lines)) <= LONGEST:
         return lines
     whose = [_HEAD.match(each) for each in lines]
@@ -168,6 +173,12 @@ def _cut(text: str, start: int, end: int) -> str:
     ]
     found = ", then ".join(each for each in parts if each)
     return found if between else f"only {found}"
+
+
+def _looks_alike(old: str, new: str) -> bool:
+    """Tell whether an eye sees no difference, once line breaks are shown."""
+    seen = (_looks(_BREAKS.sub(BREAK, each)) for each in (old, new))
+    return next(seen) == next(seen)
 
 
 def _looks(text: str) -> str:

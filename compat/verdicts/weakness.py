@@ -99,7 +99,7 @@ def _untaken(side: Side, arm: str) -> Weakness:
         f"{side.upper()} {where}:{line}: {branch} was taken by no world",
         f"a world in which {_condition(test)} is {way}"
         if way in {"true", "false"}
-        else f"a world that goes there: {branch}",
+        else "a world that goes there",
     )
 
 

@@ -62,6 +62,8 @@ def schema() -> dict[str, object]:
 
 def _problem(error: ErrorDetails) -> str:
     loc = error["loc"]
+    if error["type"] == "json_invalid":  # the input is the file as bytes
+        return error["msg"]
     given = repr(error["input"])
     if len(given) > 60:
         given = given[:57] + "..."

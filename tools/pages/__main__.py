@@ -21,9 +21,15 @@ from types import MappingProxyType
 from typing import Final
 
 from property_tests.all_clauses import with_others
-from property_tests.registry import contract
+from property_tests.registry import FAMILIES, contract
 from tools.pages import contract as of_contract
 from tools.pages import engines, seeds, sketches, tables, witnesses
+
+
+def _of_contract(page: Path, _: str) -> str:
+    """Return a page of the contract."""
+    return dict(of_contract.pages(with_others(contract())))[page]
+
 
 PAGES: Final[Mapping[str, tuple[Path, Callable[[str], str]]]] = MappingProxyType(
     {
@@ -31,10 +37,12 @@ PAGES: Final[Mapping[str, tuple[Path, Callable[[str], str]]]] = MappingProxyType
             name: (page, partial(tables.written, name))
             for name, (page, _) in tables.PAGES.items()
         },
-        "contract": (
-            of_contract.PAGE,
-            lambda _: of_contract.page(with_others(contract())),
-        ),
+        "contract": (of_contract.PAGE, partial(_of_contract, of_contract.PAGE)),
+        **{
+            f"contract/{each.lower()}": (page, partial(_of_contract, page))
+            for each in FAMILIES
+            for page in (of_contract.of_family(each),)
+        },
         "seeds": (seeds.PAGE, lambda _: seeds.page(seeds.statements())),
         "sketches": (sketches.PAGE, sketches.written),
     }
@@ -71,9 +79,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def pages_now(names: Sequence[str]) -> Iterator[tuple[Path, str]]:
     """Yield each of these pages, with its text as it is now."""
-    for name in names:
-        page, made = PAGES[name]
-        yield page, made(page.read_text("utf-8"))
+    chosen = [x for x in PAGES for name in names if f"{x}/".startswith(f"{name}/")]
+    for each in dict.fromkeys(chosen):
+        page, made = PAGES[each]
+        yield page, made(page.read_text("utf-8") if page.exists() else "")
 
 
 if __name__ == "__main__":

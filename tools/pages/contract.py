@@ -1,14 +1,15 @@
-"""docs/contract.md: every clause, family by family.
+"""docs/contract.md and the pages beside it: every clause, a page for each family.
 
     python -m tools.pages contract
 
-writes it.
+writes them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -67,16 +68,44 @@ The seeds that are quoted are in [seeds](seeds/); [seeds.md](seeds.md) says wher
 The contract has version {version}: while it is 0.x, statements are still missing and sentences may change; 1.0 is frozen when all seeds are in.
 An id is never given twice.
 
-This page is written by `python -m tools.pages contract`, and a test compares it with the registry.
+Each family has a page with its clauses.
+These pages are written by `python -m tools.pages contract`, and a test compares them with the registry.
 """  # noqa: E501  # one sentence a line
 
 
-def page(found: Contract) -> str:
-    """Return the page about all clauses."""
-    parts = [_OPENING.format(version=found.version), *_summary(found.clauses)]
+_FAMILY: Final = """\
+A family of [the contract](../contract.md), which says what the words of each clause mean.
+`refengine clause explain ID` shows a clause in its shortest world."""  # noqa: E501  # one sentence a line
+
+
+def place(clause: str) -> str:
+    """Return where a clause stands, from ``docs``."""
+    family, _, _ = clause.partition("-")
+    return f"contract/{family.lower()}.md#{clause.lower()}"
+
+
+def pages(found: Contract) -> Iterator[tuple[Path, str]]:
+    """Yield the page about the contract, and those of its families."""
+    yield PAGE, page(found)
     for family, clauses in families(found.clauses):
-        parts += ["", f"## {family}: {TITLES[family]}"]
-        parts += [line for each in clauses for line in _clause(each)]
+        yield of_family(family), family_page(family, clauses)
+
+
+def of_family(family: str) -> Path:
+    """Return the page of a family."""
+    return DOCS / "contract" / f"{family.lower()}.md"
+
+
+def family_page(family: str, clauses: Sequence[Clause]) -> str:
+    """Return the page about the clauses of a family."""
+    parts = [f"# {family}: {TITLES[family]}", "", _FAMILY]
+    parts += [line for each in clauses for line in _clause(each)]
+    return "\n".join(parts) + "\n"
+
+
+def page(found: Contract) -> str:
+    """Return the page about all families."""
+    parts = [_OPENING.format(version=found.version), *_summary(found.clauses)]
     if found.retired:
         parts += ["", "## Retired", ""]
         parts += [f"- {each.id}: {each.why}" for each in found.retired]
@@ -87,7 +116,8 @@ def _summary(clauses: Sequence[Clause]) -> Iterator[str]:
     yield "| family | about | clauses | checked | planned | untestable |"
     yield "|---|---|---|---|---|---|"
     for family, mine in families(clauses):
-        yield _row(family, TITLES[family], mine)
+        link = f"[{family}](contract/{family.lower()}.md)"
+        yield _row(link, TITLES[family], mine)
     yield _row("all", "", clauses)
 
 
@@ -99,7 +129,7 @@ def _row(name: str, about: str, clauses: Sequence[Clause]) -> str:
 
 def _clause(clause: Clause) -> Iterator[str]:
     yield ""
-    yield f"### {clause.id}"
+    yield f"## {clause.id}"
     yield ""
     yield f"**{clause.level}, {clause.status}.** {clause.sentence}"
     yield ""
@@ -119,6 +149,6 @@ def _clause(clause: Clause) -> Iterator[str]:
 def _source(clause: Clause) -> str:
     source = clause.source
     if isinstance(source, SeedSource):
-        at = f"[seed {source.seed}](seeds/{source.seed}.md) {source.section}"
+        at = f"[seed {source.seed}](../seeds/{source.seed}.md) {source.section}"
         return f"{at}: {code(source.quote)}"
     return str(source)

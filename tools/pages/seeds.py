@@ -18,6 +18,7 @@ from pydantic import model_validator
 
 from property_tests.registry import ContractError, Frozen, read_entry
 from tools.pages.blocks import DOCS, code
+from tools.pages.contract import place
 
 FILE: Final = Path(__file__).with_name("seeds.toml")
 PAGE: Final = DOCS / "seeds.md"
@@ -145,7 +146,7 @@ def _statement(each: Statement) -> Iterator[str]:
 
 
 def _link(clause: str) -> str:
-    return f"[{clause}](contract.md#{clause.lower()})"
+    return f"[{clause}]({place(clause)})"
 
 
 def _fact(test: str) -> str:

@@ -69,7 +69,8 @@ def schemas_made() -> Iterator[tuple[str, str]]:
         if each.model:
             module, _, name = each.model.partition(":")
             of = TypeAdapter[object](getattr(import_module(module), name))
-            schema = {**of.json_schema(), "title": each.name}
+            about = {"$id": f"urn:refengine:{each.schema_name}", "title": each.name}
+            schema = {"description": each.about, **of.json_schema(), **about}
             text = json.dumps(schema, indent=2, sort_keys=True) + "\n"
             yield f"reference/{each.schema_name}", text
 

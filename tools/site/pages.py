@@ -22,11 +22,18 @@ from compat.verdicts.exit_codes import FIRST_WINS, INTERRUPTED, MEANINGS
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS, channels_of
 from refengine.testing.channels import CHANNELS, VOLATILE
 from tools.pages.blocks import code
+from tools.pages.contract import place
 from tools.pages.seeds import Statement, statements
 from tools.pages.tables import without
 from tools.site.formats import formats, schemas_made, spoken, spoken_lines
 
 WIDTH: Final = 80
+COMPLETION: Final = """\
+A shell completes commands, options, clauses, profiles, engines and files once it has read what this prints (`bash_source`, `zsh_source` or `fish_source`):
+
+```sh
+eval "$(_REFENGINE_COMPLETE=bash_source refengine)"
+```"""  # noqa: E501  # one sentence a line
 ABOUT_CAPABILITIES: Final = (
     "What an engine may have a place for. A door lists what its engine has; what it"
     " does not list is never asked of it, and the clauses below do not apply then."
@@ -82,7 +89,7 @@ def public_names(package: str, listed: Path) -> str:
 
 def commands() -> str:
     """Return every command with every option, as its help shows them."""
-    parts = ["# Commands", "What `--help` says of each."]
+    parts = ["# Commands", "What `--help` says of each.", COMPLETION]
     for name, (module, about) in COMMANDS.items():
         parts.append(f"## {name}\n\n{about[0].upper()}{about[1:]}.")
         for line, command in spoken(name, import_module(module).app):
@@ -188,7 +195,7 @@ def _difference(statement: Statement) -> str:
 
 
 def _clause(name: str) -> str:
-    return f"[{name}](../contract.md#{name.lower()})"
+    return f"[{name}](../{place(name)})"
 
 
 def _sentence(text: str) -> str:
