@@ -132,9 +132,17 @@ def subject(world):
 """
 
 
-def test_a_consent_that_outlives_its_turn_is_told(tmp_path: Path) -> None:
-    old, wrong = (CONFIRMS.format(kept=k) for k in ("found", "said[0] or found"))
+SEARCHES = r're.search(r"\bI confirm\b", users[-1])'
 
+
+@pytest.mark.parametrize("looks", [SEARCHES, '"I confirm" in users[-1]'])
+def test_a_consent_that_outlives_its_turn_is_told(tmp_path: Path, looks: str) -> None:
+    old, wrong = (
+        CONFIRMS.replace(SEARCHES, looks).format(kept=k)
+        for k in ("found", "said[0] or found")
+    )
+
+    assert looks in old
     assert told(tmp_path, old, wrong, FAMILY)
 
 

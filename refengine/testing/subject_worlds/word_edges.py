@@ -168,7 +168,7 @@ def failed_once(words: Words) -> Data:
 def consents(words: Words) -> Iterator[tuple[str, ...]]:
     """Yield texts by which a user may consent: matches, and what is looked for."""
     found = [text for each in words.patterns for text in matching(each)[:1]]
-    some = [*dict.fromkeys([*found, *words.texts[:1]])][: WORLDS * CONSENTS]
+    some = [*dict.fromkeys([*found, *words.texts])][: WORLDS * CONSENTS]
     for start in range(0, len(some), CONSENTS):
         yield tuple(some[start : start + CONSENTS])
 
