@@ -224,3 +224,53 @@ def test_what_go_lists_in_the_order_of_a_map_has_one_order(
 
     assert found.endswith(one_order)
     assert len(found) == len(said)
+
+
+MASKS = """package p
+
+import (
+	"strings"
+
+	"google.golang.org/adk/agent"
+	"google.golang.org/adk/agent/llmagent"
+	"google.golang.org/adk/model"
+)
+
+func mask(
+	_ agent.CallbackContext, asked *model.LLMRequest,
+) (*model.LLMResponse, error) {
+	for _, content := range asked.Contents {
+		for _, part := range content.Parts%s {
+			part.Text = strings.ReplaceAll(part.Text, "secret", "*")
+		}
+	}
+	return nil, nil
+}
+
+func Subject(llm model.LLM) (agent.Agent, error) {
+	return llmagent.New(llmagent.Config{
+		Name: "desk", Model: llm,
+		BeforeModelCallbacks: []llmagent.BeforeModelCallback{mask},
+	})
+}
+"""
+
+
+@needs_go
+def test_the_second_part_of_a_message_is_there_to_be_masked(tmp_path: Path) -> None:
+    for name, some in {"old.go": "", "first.go": "[:1]"}.items():
+        (tmp_path / name).write_text(MASKS.replace("%s", some), "utf-8")
+    old, first = (parse_ref(name, cwd=tmp_path) for name in ("old.go", "first.go"))
+    says = {**HI, "runs": [{"input": ["user:a ␞secret"]}]}
+
+    found = check_all(
+        old,
+        {"first": (first, Terms())},
+        corpus(says),
+        CheckOptions(timeout=60),
+        explain=False,
+    )
+
+    divergence = found["first"].verdict.divergence
+    assert divergence is not None
+    assert divergence.code == "MESSAGE_CHANGED"

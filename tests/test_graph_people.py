@@ -308,4 +308,21 @@ class Desk:
 def test_answers_are_what_the_older_side_looks_for(
     source: str, replies: dict[str, Any]
 ) -> None:
-    assert dict(replies_of([source], [source, ""])) == replies
+    assert dict(reversed(replies_of([source], [source, ""]))) == replies
+
+
+@pytest.mark.parametrize(
+    ("source", "typed"),
+    [
+        ("ok = interrupt(1).strip() == 'y'", [" y\n"]),
+        ("d = interrupt(q)['say'].strip()\nif d == 'y': pass", [{"say": " y\n"}]),
+        ("ok = interrupt(1) == 'y'", []),
+        ("ok = interrupt(1)\nx.strip()", []),
+    ],
+)
+def test_a_yes_stands_behind_spaces_where_a_side_trims(
+    source: str, typed: list[Any]
+) -> None:
+    found = [value for kind, value in replies_of([source], [source]) if kind == "text"]
+
+    assert found[1:] == typed

@@ -15,6 +15,7 @@ from compat.migration.corpus import Corpus, MigrationWorld
 from compat.migration.judge import Terms
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
+from refengine.messages import Message, ToolCall
 from refengine.testing.recorder import Recorder
 from refengine.testing.scenario import AgentSpec, Scenario
 from refengine.testing.scenario_files import read_scenario
@@ -192,6 +193,18 @@ def test_callback_as_a_plugin_of_one_agent_is_identical(folder) -> None:
     assert set(used["old"].hooks) == {"helper.before_model"}
     assert set(used["new"].hooks) == {"block.before_model"}
     assert set(used["new"].frameworks) == {"google-adk"}
+
+
+@needs_adk
+def test_a_message_of_two_texts_has_two_parts() -> None:
+    from refengine.testing.adk.contents import content_of, user_content
+
+    asked = user_content("one ␞two")
+    said = content_of(Message("assistant", "a␞b", (ToolCall("1", "look", "{}"),)))
+
+    assert [each.text for each in asked.parts or ()] == ["one ", "two"]
+    assert [each.text for each in said.parts or ()] == ["a", "b", None]
+    assert [each.text for each in user_content("").parts or ()] == [""]
 
 
 @needs_adk

@@ -273,6 +273,74 @@ def test_result_that_is_no_longer_marked_as_an_error_is_told(tmp_path: Path) -> 
     assert found.divergence.code in {"MESSAGE_CHANGED", "MARKS"}
 
 
+CONFIRMS = """import { ToolMessage, createMiddleware } from "langchain";
+import { z } from "zod";
+
+export function subject() {
+  let kept = false;
+  return createMiddleware({
+    name: "Consent",
+    stateSchema: z.object({ kept: z.boolean().default(false) }),
+    beforeModel: (state) => {
+      const last = state.messages.at(-1);
+      const said = last.text === "yes";
+      if (last.getType() === "human") { KEEPS }
+    },
+    wrapToolCall: (request, handler) => {
+      const { id, name } = request.toolCall;
+      const no = () => new ToolMessage({ content: "no", tool_call_id: id, name });
+      return READS ? handler(request) : no();
+    },
+  });
+}
+"""
+IN_STATE = "request.state.kept"
+KEEPS = {
+    "old.ts": ("if (said) return { kept: true };", IN_STATE),
+    "same.ts": ("return { kept: said || state.kept };", IN_STATE),
+    "turn.ts": ("return { kept: said };", IN_STATE),
+    "mine.ts": ("kept ||= said;", "kept"),
+}
+SENDS = [
+    line for at in range(3) for line in (f"assistant:[{at}:look({{}})]", "assistant:ok")
+]
+TURNS = {
+    "agent": {"tools": [{"name": "look", "result": "seen"}]},
+    "model_script": SENDS,
+    "runs": [
+        {"input": ["user:yes"]},
+        {"input": ["user:go"], "continues": True, "streaming": True},
+        {"input": ["user:go"]},
+    ],
+}
+
+
+@needs_node
+def test_what_a_middleware_keeps_in_the_state_lasts_as_long_as_its_thread(
+    tmp_path: Path,
+) -> None:
+    for name, (keeps, reads) in KEEPS.items():
+        text = CONFIRMS.replace("KEEPS", keeps).replace("READS", reads)
+        (tmp_path / name).write_text(text, "utf-8")
+    old, *news = (parse_ref(name, cwd=tmp_path) for name in KEEPS)
+
+    found = check_all(
+        old,
+        {each.text: (each, Terms()) for each in news},
+        corpus(TURNS),
+        CheckOptions(timeout=60),
+        explain=False,
+    )
+
+    same, turn, mine = (each.verdict for each in found.values())
+    assert same.fault is None
+    assert same.sufficient
+    assert turn.divergence is not None
+    assert turn.divergence.code == "MISSING_CALL"
+    assert mine.divergence is not None
+    assert mine.divergence.code == "EXTRA_CALL"
+
+
 @needs_node
 def test_middleware_may_be_called_as_anything_of_the_world_is(tmp_path: Path) -> None:
     neighbours = names_of_ours()

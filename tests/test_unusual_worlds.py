@@ -115,6 +115,7 @@ def test_tool_that_returns_directly_is_ordinary_where_a_side_speaks_of_it() -> N
         ("no other extensions", {"agent": {"middlewares": [{"id": "M"}]}}),
         ("no other extensions", {"agent": {"tool_call_middlewares": [{}]}}),
         ("no run streams", {"runs": [{"input": ["user:a"], "streaming": True}]}),
+        ("no message has several texts", {"model_script": ["assistant:a␞b"]}),
     ],
 )
 def test_what_is_declared_outside_is_unusual(

@@ -1,5 +1,6 @@
 """Worlds at the edges of a subject's words, and the wrong ports that only they show."""
 
+import json
 import re
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from refengine import AgentMiddleware
 
 KEY = r"sk-[a-z0-9]{{8,}}"
 
+def amount(text):
+    return text.isdigit() and int(text) > 1200
+
 def subject(world):
     def look(text):
         return {found}
@@ -25,6 +29,10 @@ def subject(world):
 
     return [AgentMiddleware(after_chat_model=after)]
 """
+
+
+MANY = ", ".join(f"text == 'note {at}'" for at in range(24))
+"""As many texts as are compared in some sources, beside the one that matters."""
 
 
 @pytest.mark.parametrize(
@@ -39,8 +47,13 @@ def subject(world):
             "bool(re.search(r'[b-y]{2}1{7,12}[b-y]', text))",
         ),
         ("re.sub(KEY, '', text)[:90]", "re.sub(KEY, '', text[:90])"),
+        (f"{MANY}, text.strip() == 'approve'", f"{MANY}, text == 'approve'"),
+        ("amount(text.replace(',', ''))", "amount(text)"),
     ],
-    ids=["bytes", "utf-16", "trimmed", "folded", "bound", "cut"],
+    ids=[
+        *("bytes", "utf-16", "trimmed", "folded", "bound", "cut"),
+        *("trimmed-of-many", "thousands"),
+    ],
 )
 def test_a_word_that_is_read_otherwise_is_told_by_a_world_of_its_own(
     tmp_path: Path, old: str, wrong: str
@@ -119,9 +132,17 @@ def subject(world):
 """
 
 
-def test_a_consent_that_outlives_its_turn_is_told(tmp_path: Path) -> None:
-    old, wrong = (CONFIRMS.format(kept=k) for k in ("found", "said[0] or found"))
+SEARCHES = r're.search(r"\bI confirm\b", users[-1])'
 
+
+@pytest.mark.parametrize("looks", [SEARCHES, '"I confirm" in users[-1]'])
+def test_a_consent_that_outlives_its_turn_is_told(tmp_path: Path, looks: str) -> None:
+    old, wrong = (
+        CONFIRMS.replace(SEARCHES, looks).format(kept=k)
+        for k in ("found", "said[0] or found")
+    )
+
+    assert looks in old
     assert told(tmp_path, old, wrong, FAMILY)
 
 
@@ -140,6 +161,14 @@ def test_where_a_shorthand_is_of_ascii_each_match_is(regex: str) -> None:
     assert all(text.isascii() for text in matching(pattern))
 
 
+def test_each_of_the_own_tools_is_called_where_a_word_stands_behind_spaces() -> None:
+    words = Words(texts=("approve",), own_tools=("look", "refund"), trims=True)
+    made = json.dumps([world for _, world in word_edges(words, own_tools=True)])
+
+    assert "<own look>" in made
+    assert "<own refund>" in made
+
+
 def test_these_worlds_are_few_and_none_is_longer_than_a_graph_s() -> None:
     words = Words(
         texts=tuple(f"text {at}" for at in range(99)),
@@ -150,5 +179,5 @@ def test_these_worlds_are_few_and_none_is_longer_than_a_graph_s() -> None:
     )
     made = [world for _, world in word_edges(words, own_tools=True)]
 
-    assert len(made) <= 10
+    assert len(made) <= 14
     assert max(len(world["runs"]) for world in made) == RUNS

@@ -23,7 +23,7 @@ from itertools import chain
 from typing import Any, Final
 
 from compat.migration.points_played import PointWorlds
-from refengine.testing.notation import CALL_START, encoded
+from refengine.testing.notation import CALL_START, encoded, in_one_part
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.adk_worlds import adk_given, adk_worlds, fits_adk
@@ -231,6 +231,8 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
         raise NoExamplesError(examples)
     fixed, made = _by_lists(words, graphs, spoken), worlds(words, examples, seed)
     given: Iterable[tuple[str, Data]] = own.worlds
+    if graphs is None or not graphs.adk:
+        given = ((family, _in_one_part(world)) for family, world in given)
     if graphs is not None:
         # Graphs are kept, interrupted and cancelled by their own frameworks' rules.
         usual = (each for each in fixed if each[0] not in LASTING)
@@ -287,6 +289,12 @@ def _by_lists(
     yield from option_worlds(words)
     yield from calls_together(others, spoken.calls, by_number=by_number)
     yield from word_edges(others, own_tools=by_number)
+
+
+def _in_one_part(world: Data) -> Data:
+    """Return a world as frameworks have it whose messages have no parts."""
+    made: Data = json.loads(in_one_part(json.dumps(world, ensure_ascii=False)))
+    return made
 
 
 def _declared(family: str, world: Any, tools: Mapping[str, DeclaredTool]) -> object:  # noqa: ANN401  # JSON of a scenario

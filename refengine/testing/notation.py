@@ -7,6 +7,9 @@ A lone surrogate is not text for JSON and UTF-8, but a model's stream may be cut
 middle of a character: ``<u+d83d>`` stands for one, and only U+D800 to U+DFFF have such
 a place. A message that holds this very place as its text cannot be written so.
 
+Frameworks whose messages have parts take a text for several where ``\u241e`` stands in
+it: the border is no part's. Others are given the text without it (``in_one_part``).
+
 What one line cannot hold (an answer's text that looks like a call, ids with brackets,
 ``extra``, pieces of calls) is written as a JSON object, see ``json_values``.
 """
@@ -34,6 +37,8 @@ CALL_START: Final = re.compile(r"\[[^:()\[\]]*:[^:()\[\]]+\(")
 """The start of a call, which the content of an assistant's message cannot hold."""
 SURROGATE: Final = re.compile(r"<u\+(d[89a-f][0-9a-f]{2})>")
 """What stands in a scenario for a lone surrogate."""
+BORDER: Final = "\u241e"
+"""What stands in a text where one part of its message ends and the next begins."""
 _LEN: Final = "<len>"  # what operations of a scenario replace
 _LONE: Final = re.compile("[\ud800-\udfff]")
 _PLAIN: Final[Mapping[str, Literal["system", "user"]]] = MappingProxyType(
@@ -68,6 +73,16 @@ def encoded(text: str) -> str:
     if text.isascii():
         return text
     return _LONE.sub(lambda found: f"<u+{ord(found[0]):04x}>", text)
+
+
+def parts_of(text: str) -> list[str]:
+    """Return the texts of a message's parts; none if it says nothing."""
+    return [each for each in text.split(BORDER) if each]
+
+
+def in_one_part(text: str) -> str:
+    """Return the text as a framework has it whose messages have no parts."""
+    return text.replace(BORDER, "")
 
 
 def parse_message(text: str) -> Message:

@@ -15,7 +15,6 @@ from compat.dialects.flow.content import (
     FunctionCall,
     FunctionResponse,
     Part,
-    text_content,
 )
 from compat.dialects.flow.contents import CONFIRMATION
 from compat.dialects.flow.contexts import ToolContext
@@ -52,6 +51,7 @@ from refengine.testing.flows.world import (
     FlowToolRuns,
     answered,
 )
+from refengine.testing.notation import parts_of
 from refengine.testing.recorder import snapshot
 from refengine.testing.world import World
 
@@ -243,7 +243,7 @@ def content_of(message: Message) -> Content:
         told = {"result": message.content}
         name, call_id = message.name or "tool", message.tool_call_id or ""
         return Content("user", (Part(response=FunctionResponse(name, told, call_id)),))
-    parts = [Part(text=message.content)] if message.content else []
+    parts = [Part(text=each) for each in parts_of(message.content)]
     for call in message.tool_calls:
         made = FunctionCall(call.name, object_in(call.arguments), call.id)
         parts.append(Part(call=made))
@@ -254,7 +254,7 @@ def content_of(message: Message) -> Content:
 def user_content(said: Said) -> Content:
     """Return what a user says: a text, or answers to what was asked."""
     if isinstance(said, str):
-        return text_content(USER, said)
+        return Content(USER, tuple(Part(text=e) for e in parts_of(said) or [said]))
     answers = (
         FunctionResponse(each.name, as_object(each.response), each.id) for each in said
     )

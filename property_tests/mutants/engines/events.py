@@ -148,4 +148,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "STR-025",
         _timing_held("tool", _at_its_end),
     ),
+    broken(
+        "response-told-twice",
+        "A response has two events.",
+        "EVT-001",
+        _of_kind("model", lambda event, _: [event, event]),
+    ),
 )

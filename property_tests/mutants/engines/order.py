@@ -227,4 +227,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "ORD-019",
         built(_warned_often),
     ),
+    broken(
+        "last-before-hook-missing",
+        "Of several before-model hooks of handlers the last one is never called.",
+        "ORD-002",
+        lists.hooks(lists.but_last, "before_model_rewrite_history"),
+    ),
 )

@@ -19,6 +19,7 @@ from property_tests.mutants.patching import (
 )
 from refengine.context import Context
 from refengine.events import AgentEvent
+from refengine.resume.keeper import MODEL
 from refengine.tools import NO_OPTIONS
 
 
@@ -149,6 +150,23 @@ def _hooks_unchecked(_: Right) -> Right:
     return hook
 
 
+def _all_go_on(_: Right) -> Right:
+    def goes_on(*_: Given) -> bool:
+        return True
+
+    return goes_on
+
+
+def _tools_unknown(right: Right) -> Right:
+    """Begin with the model where a run stood before its tools."""
+
+    async def begin(self: Given) -> int:
+        skip: int = await right(self)
+        return min(skip, MODEL)
+
+    return begin
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "swallowed-interrupt-lost",
@@ -209,5 +227,17 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A run goes on without the options that its resume was given.",
         "SER-009",
         resumed(_options_forgotten),
+    ),
+    broken(
+        "unanswered-entered-too",
+        "Calls that wait for their answer are entered when another one has its.",
+        "INT-010",
+        patch("resume.goes_on", _all_go_on),
+    ),
+    broken(
+        "answer-asked-for-again",
+        "A run that goes on asks the model once more.",
+        "INT-011",
+        patch("resume.begin", _tools_unknown),
     ),
 )

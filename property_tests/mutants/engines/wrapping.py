@@ -211,6 +211,23 @@ def _stripped(message: Message) -> Message:
     return replace(message, content=message.content.strip())
 
 
+def run_twice(right: Right) -> Right:
+    """Run the tool twice where it is called once."""
+
+    async def invoke(ctx: Context, value: ToolCallInput) -> Given:
+        await right(ctx, value)
+        return await right(ctx, value)
+
+    return invoke
+
+
+def _no_empty_arguments(call: Next, _: object) -> Next:
+    async def following(ctx: Context, value: ToolCallInput) -> Given:
+        return await call(ctx, replace(value, arguments=value.arguments or "{}"))
+
+    return following
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "tool-run-ahead-of-wrappers",
@@ -283,5 +300,17 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "What leaves the outermost model wrapper loses the space around it.",
         "WRAP-023",
         patch("loop.ask_model", _trimmed_answer),
+    ),
+    broken(
+        "next-calls-the-tool-twice",
+        "The tool is run twice where next is called once.",
+        "WRAP-003",
+        patch("tool.invoke", run_twice),
+    ),
+    broken(
+        "empty-arguments-filled-in",
+        "Empty arguments become an empty object on their way inwards.",
+        "WRAP-007",
+        _next_of(ToolCallResult, _no_empty_arguments),
     ),
 )

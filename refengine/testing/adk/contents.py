@@ -19,6 +19,7 @@ from refengine.testing.flows.events import (
     object_in,
 )
 from refengine.testing.json_values import is_list, is_mapping
+from refengine.testing.notation import parts_of
 from refengine.testing.recorder import snapshot
 
 PLAIN: Final = frozenset(("text", "function_call", "function_response"))
@@ -147,7 +148,7 @@ def content_of(message: Message) -> types.Content:
         return user_content([FlowResponse(message.tool_call_id or "", name, result)])
     if message.role != "assistant":
         return user_content(message.content)
-    parts = [types.Part(text=message.content)] if message.content else []
+    parts = [types.Part(text=each) for each in parts_of(message.content)]
     for call in message.tool_calls:
         made = types.FunctionCall(
             id=call.id or None, name=call.name, args=object_in(call.arguments)
@@ -159,7 +160,8 @@ def content_of(message: Message) -> types.Content:
 def user_content(said: Said) -> types.Content:
     """Return what a user says: a text, or answers to what was asked."""
     if isinstance(said, str):
-        return types.Content(role=USER, parts=[types.Part(text=said)])
+        texts = parts_of(said) or [said]
+        return types.Content(role=USER, parts=[types.Part(text=e) for e in texts])
     answers = [
         types.FunctionResponse(
             id=each.id or None,

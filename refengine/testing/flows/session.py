@@ -24,7 +24,7 @@ from refengine.testing.flows.events import (
     StoredSession,
     known,
 )
-from refengine.testing.notation import parse_message
+from refengine.testing.notation import in_one_part, parse_message
 from refengine.testing.own_failures import told, unwrapped
 from refengine.testing.person import APPROVAL, RepliesInTurn
 from refengine.testing.points import refusal
@@ -258,7 +258,9 @@ class FlowPlay:
     def _starts(
         self, spec: RunSpec, said: Sequence[Message], *, continues: bool
     ) -> None:
-        given = [{"role": each.role, "content": each.content} for each in said]
+        given = [
+            {"role": each.role, "content": in_one_part(each.content)} for each in said
+        ]
         more = {"continues": True} if continues else {}
         self._world.recorder.add("run_start", {"messages": given, **more})
         self._person.begins(frozenset(spec.denies), spec.replies)

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 from refengine.messages import Json, Message, MessageChunk, join_chunks
 from refengine.testing.flows.events import FlowCall, as_messages, object_in
 from refengine.testing.json_values import is_mapping
-from refengine.testing.notation import pieces_of
+from refengine.testing.notation import in_one_part, pieces_of
 from refengine.testing.ops import ToolSpec
 from refengine.testing.own_tools import with_own_tools
 from refengine.testing.tool_runs import ToolRuns, calling, error_at, written
@@ -82,7 +82,7 @@ async def answered(
     told = FlowAnswer(
         whole,
         words_asked=sum(len(text.split()) for text in asked.texts),
-        words_told=len(whole.content.split()) + len(whole.tool_calls),
+        words_told=len(in_one_part(whole.content).split()) + len(whole.tool_calls),
     )
     response = response_of(told)
     world.recorder.add("model_response", {"message": _said(whole)})
@@ -102,7 +102,8 @@ def _put_down(world: World, asked: FlowAsked) -> None:
 def _pieces(answer: Message | Sequence[MessageChunk]) -> Sequence[str]:
     """Return the texts that a stream brings before the whole answer."""
     chunks = pieces_of(answer) if isinstance(answer, Message) else answer
-    return [each.content for each in chunks if each.content]
+    texts = [in_one_part(each.content) for each in chunks]
+    return [each for each in texts if each]
 
 
 def _said(answer: Message) -> Json:
@@ -111,7 +112,8 @@ def _said(answer: Message) -> Json:
         FlowCall(each.id, each.name, object_in(each.arguments))
         for each in answer.tool_calls
     ]
-    return next(as_messages("model", answer.content, calls, (), ()))
+    text = in_one_part(answer.content)
+    return next(as_messages("model", text, calls, (), ()))
 
 
 class FlowToolRuns:

@@ -31,6 +31,7 @@ from refengine.testing.subject_worlds.kit import (
     json_text,
 )
 from refengine.testing.subject_worlds.named_values import GraphWords
+from refengine.testing.subject_worlds.part_worlds import part_worlds
 from refengine.testing.subject_worlds.words import Words
 
 FRAMEWORK: Final = frozenset(
@@ -59,7 +60,7 @@ def adk_worlds(
 ) -> Iterator[tuple[str, Data]]:
     """Yield worlds for agents of ADK, no two the same: these as they fit, and more."""
     failing = (each for each in worlds if _is_told(*each))
-    every = chain(adk_inputs(words, more), failing)
+    every = chain(part_worlds(words), adk_inputs(words, more), failing)
     return _each_once(graph_worlds(words, more, every, seed))
 
 

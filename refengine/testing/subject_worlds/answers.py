@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Final
 
 from refengine.messages import Json
+from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.subject_worlds.source import (
     PythonSource,
     constant_of,
@@ -46,6 +47,7 @@ OF_TEXT: Final = re.compile(
 )
 TRUE: Final = re.compile(r"(?i)is_\w+|approved|accepted|allowed|confirmed|ok|granted")
 ASKS: Final = re.compile(r"\binterrupt\(")
+TRIMS: Final = re.compile(r"\.l?strip\(")
 STOPS: Final = re.compile(r"interrupt_before|interrupt_after|HumanInTheLoop")
 """How a source has its runs wait for a person."""
 
@@ -118,7 +120,23 @@ def replies_of(
         kinds.append("edited")
     if not any(STOPS.search(text) for text in texts):
         kinds += ["text", "nothing"]
-    return tuple((kind, form.answer(kind)) for kind in kinds)
+    replies = [(kind, form.answer(kind)) for kind in kinds]
+    yes = form.answer("yes")
+    typed = _behind_spaces(yes)
+    if "text" in kinds and typed != yes and any(map(TRIMS.search, texts)):
+        replies.append(("text", typed))
+    return tuple(replies)
+
+
+def _behind_spaces(answer: Json) -> Json:
+    """Return a yes as somebody types it: who does not trim it reads another word."""
+    if isinstance(answer, str):
+        return f" {answer}\n"
+    if is_list(answer):
+        return [*map(_behind_spaces, answer)]
+    if is_mapping(answer):
+        return {key: _behind_spaces(each) for key, each in answer.items()}
+    return answer
 
 
 def form_in(sources: Iterable[str]) -> AnswerForm:

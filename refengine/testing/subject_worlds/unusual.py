@@ -22,7 +22,12 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from refengine.messages import Message, join_chunks
-from refengine.testing.notation import SURROGATE, parse_chunk, parse_message
+from refengine.testing.notation import (
+    BORDER,
+    SURROGATE,
+    parse_chunk,
+    parse_message,
+)
 from refengine.testing.own_tools import is_own
 from refengine.testing.scenario import (
     ModelChunks,
@@ -42,6 +47,7 @@ KNOWN_CALLED: Final = "only known tools are called"
 OWN_NAMES: Final = "no two tools have one name"
 ALONE: Final = "no other extensions"
 WHOLE: Final = "no run streams"
+ONE_PART: Final = "no message has several texts"
 DIRECT: Final = re.compile(r"returns?[_ ]?direct", re.IGNORECASE)
 """How a source speaks of tools that return directly, whatever its framework."""
 READ: Final = 4096
@@ -182,6 +188,11 @@ def _beside_others(scenario: Scenario) -> str | None:
     return "an agent has extensions of its own" if others else None
 
 
+def _in_parts(scenario: Scenario) -> str | None:
+    found = BORDER in scenario.model_dump_json(exclude_defaults=True)
+    return "a message has several texts" if found else None
+
+
 def _streams(scenario: Scenario) -> str | None:
     for number, run in enumerate(scenario.runs, 1):
         if run.streaming:
@@ -199,6 +210,7 @@ OUTSIDE: Final[Mapping[str, Reasons]] = MappingProxyType(
         OWN_NAMES: _equal_names,
         ALONE: _beside_others,
         WHOLE: _streams,
+        ONE_PART: _in_parts,
     }
 )
 """What a migration may declare: no world that breaks one of these is ordinary."""

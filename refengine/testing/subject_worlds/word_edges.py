@@ -2,12 +2,14 @@
 
 Each is one in which only a port that reads a word otherwise differs: a bound of a
 repetition, a length in bytes for one in letters, a guard that looks before it trims, a
-pattern at the edge of a cut, a failure that is remembered, a consent that outlives its
-turn. They are few, and each has no more runs than a graph's world may have.
+number whose thousands have a comma, a pattern at the edge of a cut, a failure that is
+remembered, a consent that outlives its turn. They are few, and each has no more runs
+than a graph's world may have.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
@@ -31,7 +33,17 @@ FAMILY: Final = "word edges"
 RUNS: Final = 8
 """A world has so many turns; a graph's may have no more than ten runs."""
 WORLDS: Final = 2
-"""So many worlds are made of one kind at most."""
+"""So many worlds are made of one kind at most,"""
+TRIMMED: Final = 6
+"""and so many of texts behind spaces: a word to look for may stand behind many others.
+"""
+WORD: Final = 40
+"""A longer text comes behind the others."""
+OWN: Final = 3
+"""So many of the subject's own tools are called in each turn."""
+THOUSAND: Final = 1_000
+DIGITS: Final = re.compile(r"\d+")
+REPETITION: Final = re.compile(r"\{\d*,\d*\}")
 NAMES: Final = 3
 """So many tools of the subject's names are called with each text,"""
 KEYS: Final = 24
@@ -60,8 +72,15 @@ class TextTurn:
 
 def word_edges(words: Words, *, own_tools: bool) -> Iterator[tuple[str, Data]]:
     """Yield these worlds; ``own_tools`` says whether a world may call the subject's."""
-    for turns in (bounds(words), letters(words), trimmed(words), cut_matches(words)):
-        some = [*islice(turns, RUNS * WORLDS)]
+    kinds = (
+        (bounds(words), WORLDS),
+        (letters(words), WORLDS),
+        (trimmed(words), TRIMMED),
+        (cut_matches(words), WORLDS),
+        (thousands(words), WORLDS),
+    )
+    for turns, most in kinds:
+        some = [*islice(turns, RUNS * most)]
         for start in range(0, len(some), RUNS):
             made = some[start : start + RUNS]
             yield FAMILY, _of_texts(words, made, own_tools=own_tools)
@@ -93,7 +112,8 @@ def letters(words: Words) -> Iterator[TextTurn]:
 
 def trimmed(words: Words) -> Iterator[TextTurn]:
     """Yield texts of the source behind spaces, before them, and in the other case."""
-    for text in words.texts if words.trims else ():
+    texts = sorted(words.texts, key=lambda text: len(text) > WORD)
+    for text in texts if words.trims else ():
         before, around, other = f" {text}", f"\t{text} \n", text.swapcase()
         yield TextTurn(before, (around, other), before, other)
 
@@ -108,6 +128,23 @@ def cut_matches(words: Words) -> Iterator[TextTurn]:
         across, behind = (f"{each} {text} {rest[:SHORTEST]}" for each in before)
         first = f"{text} {rest}"
         yield TextTurn(across, (first, across, behind), first, across)
+
+
+def thousands(words: Words) -> Iterator[TextTurn]:
+    """Yield numbers with a comma behind the thousands, where a source speaks of commas.
+
+    By themselves, and in what a pattern with a number in it matches.
+    """
+    regexes = (REPETITION.sub("", each.regex) for each in words.patterns)
+    if not any("," in text for text in regexes) and "," not in words.texts:
+        return
+    some = [n + 1 for n in words.numbers if n >= THOUSAND][:WORLDS]
+    found = [text for each in words.patterns for text in matching(each)[:1]]
+    for number in dict.fromkeys([*some, THOUSAND + THOUSAND // 2]):
+        yield _same(f"{number:,}")
+        for text in found:
+            if DIGITS.search(text):
+                yield _same(DIGITS.sub(f"{number:,}", text, count=1))
 
 
 def failed_once(words: Words) -> Data:
@@ -131,7 +168,7 @@ def failed_once(words: Words) -> Data:
 def consents(words: Words) -> Iterator[tuple[str, ...]]:
     """Yield texts by which a user may consent: matches, and what is looked for."""
     found = [text for each in words.patterns for text in matching(each)[:1]]
-    some = [*dict.fromkeys([*found, *words.texts[:1]])][: WORLDS * CONSENTS]
+    some = [*dict.fromkeys([*found, *words.texts])][: WORLDS * CONSENTS]
     for start in range(0, len(some), CONSENTS):
         yield tuple(some[start : start + CONSENTS])
 
@@ -159,7 +196,8 @@ def _of_texts(words: Words, turns: Sequence[TextTurn], *, own_tools: bool) -> Da
         given = json_text(dict.fromkeys(keys, turn.given))
         calls = _calls(f"w{at}-", names, given)
         if own_tools:
-            calls.append(ToolCall(f"o{at}", own(0), _own_arguments(turn.given)))
+            asks = _own_arguments(turn.given)
+            calls += [ToolCall(f"o{at}-{e}", own(e), asks) for e in _own_tools(words)]
         tools += gives
         said = [answer("", asked), answer("", calls), answer(turn.last)]
         script += said
@@ -176,6 +214,11 @@ def _gives(name: str, text: str) -> Data:
 
 def _calls(prefix: str, names: Iterable[str], given: str) -> list[ToolCall]:
     return [ToolCall(f"{prefix}{at}", n, fit(given)) for at, n in enumerate(names)]
+
+
+def _own_tools(words: Words) -> Sequence[int | str]:
+    """Return those of the subject's own tools that are called: by name, if known."""
+    return words.own_tools[:OWN] or (0,)
 
 
 def _own_arguments(text: str) -> str:

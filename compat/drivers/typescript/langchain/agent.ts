@@ -1,5 +1,5 @@
 import { AIMessage, type AIMessageChunk, ToolMessage } from "@langchain/core/messages";
-import { isGraphInterrupt } from "@langchain/langgraph";
+import { GraphInterrupt, INTERRUPT, isGraphInterrupt } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 
 import type { Agent } from "../peer/driver.ts";
@@ -10,6 +10,7 @@ import { Messages, tellChunk } from "./messages.ts";
 import { middlewareOf, structMiddleware } from "./middleware.ts";
 import { HarnessModel } from "./model.ts";
 import { NONE, type Own, besides } from "./subject.ts";
+import { Thread } from "./thread.ts";
 import { HarnessTool } from "./tools.ts";
 
 /** Nodes of the graph that `createAgent` makes. */
@@ -24,6 +25,7 @@ export class ReactAgent implements Agent {
   private readonly told: Messages;
   private readonly made: ReturnType<typeof createAgent>;
   private readonly steps: number;
+  private readonly thread: Thread | undefined;
 
   private readonly harness: Harness;
   private readonly config: ConfigTold;
@@ -32,6 +34,7 @@ export class ReactAgent implements Agent {
     this.harness = harness;
     this.config = config;
     this.told = new Messages(harness, own !== NONE);
+    this.thread = own.keeps ? new Thread() : undefined;
     const free = besides(own);
     const struct = (tools: ToolTold[], at: number) => structMiddleware(free(`middleware[${at}]`), tools.map((each) => this.tool(each)));
     const handler = (name: string, at: number) => middlewareOf(harness, this.told, config, at, free(name));
@@ -39,6 +42,7 @@ export class ReactAgent implements Agent {
       model: new HarnessModel(harness, this.told),
       tools: config.tools.map((each) => this.tool(each)),
       ...(config.instruction ? { systemPrompt: config.instruction } : {}),
+      ...(this.thread ? { checkpointer: this.thread.checkpointer } : {}),
       middleware: [
         ...config.structs.map(({ tools }, at) => struct(tools, at)),
         ...own.middleware,
@@ -57,30 +61,37 @@ export class ReactAgent implements Agent {
   }
 
   async *run(asked: RunAsked, signal: AbortSignal): AsyncGenerator<EventTold> {
-    const messages = this.told.readAll(asked.messages);
+    const history = this.told.readAll(asked.messages);
+    const { messages, ...of } = this.thread?.begin(history) ?? { messages: history };
     const items = (await this.made.stream(
       { messages },
-      { streamMode: asked.stream ? ["updates", "messages"] : ["updates"], recursionLimit: this.steps, signal },
+      { streamMode: asked.stream ? ["updates", "messages"] : ["updates"], recursionLimit: this.steps, signal, ...of },
     )) as AsyncIterable<[string, unknown]>;
     const open = new OpenAnswer(this.harness);
+    const said: (AIMessage | ToolMessage)[] = [];
     try {
       for await (const [mode, item] of items) {
         if (mode === "messages") yield* open.take(item as [AIMessageChunk, { langgraph_node: string }], this.config.name);
-        else yield* this.updated(item as Updates, open);
+        else yield* this.updated(item as Updates, open, said);
       }
+      this.thread?.end(history, said);
     } catch (error) {
       open.fail(error);
       throw error;
     }
   }
 
-  private *updated(updates: Updates, open: OpenAnswer): Generator<EventTold> {
+  /** Tells what nodes added to the history; it is `said`, too. */
+  private *updated(updates: Updates, open: OpenAnswer, said: (AIMessage | ToolMessage)[]): Generator<EventTold> {
     for (const [node, update] of Object.entries(updates)) {
+      if (node === INTERRUPT) throw new GraphInterrupt();
       for (const each of [update ?? []].flat()) {
         for (const message of [each.messages ?? []].flat()) {
           if (node === MODEL_NODE && AIMessage.isInstance(message)) {
+            said.push(message);
             if (!open.end()) yield this.event("assistant", message);
           } else if (node === TOOLS_NODE && ToolMessage.isInstance(message)) {
+            said.push(message);
             yield { ...this.event("tool", message), call_id: message.tool_call_id };
           }
         }

@@ -29,10 +29,12 @@ const HOOKS = {
 export interface Own {
   middleware: AgentMiddleware[];
   hooks: string[];
+  /** Whether one of them has a state of its own, which a thread keeps. */
+  keeps: boolean;
 }
 
 /** No subject. */
-export const NONE: Own = { middleware: [], hooks: [] };
+export const NONE: Own = { middleware: [], hooks: [], keeps: false };
 
 /** Names what the harness has beside a subject as nothing else is called, since `createAgent` takes each name once. */
 export function besides(own: Own): (name: string) => string {
@@ -49,13 +51,14 @@ export function besides(own: Own): (name: string) => string {
 /** Takes what a subject returned, and has each of its hooks watched. */
 export function ownOf(harness: Harness, { name, value, watch }: Returned): Own {
   const several: unknown[] = Array.isArray(value) ? value : [value];
-  const own: Own = { middleware: [], hooks: [] };
+  const own: Own = { middleware: [], hooks: [], keeps: false };
   for (const each of several) {
     if (!isMiddleware(each)) {
       const what = `${name} returns ${kindOf(each)}`;
       throw new SubjectError("wrong-result", `${what}: return what createMiddleware makes, or a list of it`);
     }
     own.middleware.push(watched(harness, watch, each));
+    own.keeps ||= each["stateSchema"] !== undefined;
     own.hooks.push(...Object.entries(HOOKS).flatMap(([key, hook]) => (each[key] ? [hook] : [])));
   }
   return own;
