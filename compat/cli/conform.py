@@ -337,12 +337,15 @@ def _opened(path: Path | None) -> Generator[TextIO | None, None, None]:
 @contextmanager
 def _counted(come: Sequence[Progress]) -> Generator[None, None, None]:
     """Say of a judgement that is interrupted how far it had come."""
+    from compat.report.conform_text import counted, does
+
     try:
         yield
     except KeyboardInterrupt:
         for last in come:
-            of = f"{last.done:,} of {last.worlds:,} worlds"
-            so_far = f"{last.failing} clauses fail so far, nothing is judged yet"
+            of = f"{last.done:,} of {counted(last.worlds, 'world')}"
+            failing = f"{counted(last.failing, 'clause')} {does(last.failing, 'fail')}"
+            so_far = f"{failing} so far, nothing is judged yet"
             sys.stderr.write(f"refengine conform: {last.engine}: {of}, {so_far}\n")
         raise
 

@@ -96,6 +96,7 @@ STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
         "resume.rewrite": EngineStep(KeptPass, "rewrite"),
         "resume.recall": EngineStep(LiveEntry, "recall"),
         "resume.answered": EngineStep(Journal, "answered"),
+        "resume.goes_on": EngineStep(Journal, "goes_on"),
         "resume.locals": EngineStep(StepWriter, "begun"),
         "resume.hook": EngineStep(StepWriter, "hook"),
         "resume.unpack": EngineStep(Types, "unpack"),
