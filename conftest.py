@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from hypothesis import settings
 
 TESTS: Final = Path(__file__).parent / "tests"
 LONG: Final = TESTS / "long.toml"
@@ -38,6 +39,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Tell what the mark is for; no test knows what others have played, or killed."""
     os.environ |= {"REFENGINE_CHANGES": "off", "REFENGINE_SWEEP": "off"}
+    if not config.getoption("--hypothesis-profile"):
+        settings.load_profile("ci")  # the same on a busy machine, where drawing is slow
     config.addinivalue_line(
         "markers",
         "one_in(n): the cases show one fact many times; one in n runs, and the others"

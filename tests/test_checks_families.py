@@ -35,7 +35,7 @@ CHECKS = {
         *(each for each in compared("SURF") if each.clause != "SURF-007"),
     ),
     "instruction": compared("INS"),
-    "messages": (*checks.messages.CHECKS, *checks.callers.CHECKS),
+    "messages": (*checks.messages.CHECKS, *compared("MSG")),
     "order": compared("ORD"),
     "runs": (
         *checks.ends.CHECKS,

@@ -11,7 +11,6 @@ from property_tests.check import Check
 from property_tests.checks import (
     adapted,
     borders,
-    callers,
     cancelling,
     concurrency,
     depth,
@@ -30,7 +29,6 @@ _IN_CODE: Final = tuple(
     check
     for module in (
         messages,
-        callers,
         streaming,
         timing,
         handed_back,

@@ -7,11 +7,10 @@ so what has to follow is read from its own trace, and not from the reference's.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, cast
 
 from property_tests.check import Check, Decision, PlayedWorld
-from property_tests.checks.kept_runs import effects
 from property_tests.checks.specs import answers_itself, keeps_ids, tool_wraps
 from property_tests.view import AFTER, BEFORE, RunView
 from refengine.messages import Message
@@ -21,6 +20,11 @@ from refengine.testing.trace import Observation
 
 CANCEL: Final = frozenset(("cancellation",))
 PASSES: Final = BEFORE | AFTER | {"after_agent"}
+ENDS: Final[Mapping[str, frozenset[str]]] = {
+    "hook_enter": frozenset(("hook_exit",)),
+    "tool_start": frozenset(("tool_end", "tool_error")),
+}
+"""By what begins: what ends it."""
 
 
 def no_dangling_call(case: PlayedWorld) -> Iterator[Decision]:
@@ -163,6 +167,41 @@ def _streams(run: RunView) -> Counter[tuple[str, str | None]]:
 def cancels(scenario: Scenario) -> bool:
     """Tell whether some run of a scenario is cancelled."""
     return any(run.cancel is not None for run in scenario.runs)
+
+
+def left_open(run: RunView) -> list[Observation]:
+    """Return what began in a run, hooks and tools, and did not end."""
+    found: list[Observation] = []
+    for each in run.entries:
+        if each.kind in ENDS:
+            if _is_around_model(each) and any(who(e) == who(each) for e in found):
+                # Another attempt: the one before failed, which nobody has left.
+                found = [e for e in found if not _is_around_model(e)]
+            found.append(each)
+        for at in range(len(found) - 1, -1, -1):
+            if each.kind in ENDS[found[at].kind] and who(found[at]) == who(each):
+                del found[at]
+                break
+    return found
+
+
+def _is_around_model(seen: Observation) -> bool:
+    return seen.data.get("hook") == "wrap_model"
+
+
+def who(seen: Observation) -> tuple[object, ...]:
+    """Return whose entry it is: that of a hook, or of a tool."""
+    if seen.kind in {"hook_enter", "hook_exit"}:
+        data = seen.data
+        return data["hook"], data["extension"], data["position"], seen.call_id
+    return "tool", seen.call_id
+
+
+def effects(run: RunView) -> Iterator[tuple[Observation, Mapping[str, Any]]]:
+    """Yield what operations of a run's extensions recorded."""
+    for each in run.entries:
+        if each.kind == "effect":
+            yield each, cast("Mapping[str, Any]", each.data.get("data"))
 
 
 CHECKS: Final = (
