@@ -329,7 +329,7 @@ def test_program_that_says_nothing_to_its_model_is_told_at_once(
 @pytest.mark.parametrize(
     ("fault", "code", "says"),
     [
-        ("", 0, "HOLDS same-up-to-volatile"),
+        ("", 0, "HOLDS WEAKLY same-up-to-volatile"),
         ("one", 1, "PAIRING The call `call_2` has no result in NEW, and one in OLD"),
     ],
 )

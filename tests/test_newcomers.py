@@ -96,7 +96,7 @@ BROKEN = (
     ),
     Broken(
         "the error of a tool becomes a text",
-        "ERR-008",
+        "ERR-007",
         "loop.py",
         {CAUGHT: TOLD_AS_TEXT},
     ),

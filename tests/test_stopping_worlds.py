@@ -62,7 +62,7 @@ def _dangling_streamed(right: Any) -> Any:
 
 FAULTS = {
     "ERR-026": Patch(EngineStep(Attempts, "_new_attempt"), _without_options),
-    "INT-011": Patch(EngineStep(KeptRun, "begin"), _counted_anew),
+    "INT-019": Patch(EngineStep(KeptRun, "begin"), _counted_anew),
     "RUN-023": Patch(EngineStep(Loop, "left_whole"), _dangling_streamed),
 }
 

@@ -90,6 +90,7 @@ STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
         "batch.pending": EngineStep(CallBatch, "pending"),
         "stream.reader": EngineStep(SharedStream, "reader"),
         "stream.drain": EngineStep(SharedStream, "drain"),
+        "stream.close": EngineStep(SharedStream, "close"),
         "resume.refuse": EngineStep(keeper, "refuse_resuming"),
         "resume.begin": EngineStep(KeptRun, "begin"),
         "resume.run_phases": EngineStep(KeptRun, "run_phases"),

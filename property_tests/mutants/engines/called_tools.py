@@ -193,6 +193,17 @@ def _flagged(meta: ToolMeta, flags: Flags) -> ToolMeta:
     return meta if flag is None else replace(meta, return_directly=flag)
 
 
+def _unknown_counts(right: Right) -> Right:
+    """Look at the configuration for every call."""
+
+    def direct_call(self: Given, runs: Sequence[Given]) -> Given:
+        flags = self.machine.tools_config.return_directly
+        found = [run for run in runs if flags.get(run.call.name)]
+        return right(self, runs) or (found[-1] if found else None)
+
+    return direct_call
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "added-tools-not-bound",
@@ -279,5 +290,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "RD-017",
         planned(_piling_up),
         under=UNDER_RUNS,
+    ),
+    broken(
+        "flags-of-unknown-tools",
+        "A configured flag ends the run for a tool that is not there.",
+        "RD-012",
+        patch("loop.direct_call", _unknown_counts),
     ),
 )

@@ -91,6 +91,23 @@ class _LastBuilt:
         return run
 
 
+def _counted_on() -> Sequence[Patch]:
+    """Count the iterations of an agent through all its runs."""
+    before: dict[int, tuple[Given, Given]] = {}
+
+    def replaced(right: Right) -> Right:
+        def start(self: Given) -> Given:
+            machine = self.machine
+            if id(machine) in before:
+                self.iterations = before[id(machine)][1].iterations
+            before[id(machine)] = machine, self
+            return right(self)
+
+        return start
+
+    return (patch("loop.start", replaced),)
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "calls-after-a-failed-one-dropped",
@@ -121,5 +138,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "Every agent runs with what the one is made of that was built last.",
         "CONC-010",
         _LastBuiltEngine,
+    ),
+    wrong(
+        "iterations-counted-on",
+        "The iterations of an agent are counted through all its runs.",
+        "CONC-008",
+        PatchedDoor("iterations-counted-on", _counted_on),
     ),
 )

@@ -138,6 +138,16 @@ def _locals_at_build(right: Right) -> Right:
     return plan
 
 
+def _no_path(right: Right) -> Right:
+    """Lose the path where the tool is called."""
+
+    def arrive(ctx: Context, value: ToolCallInput) -> Given:
+        scope, tool, at = right(ctx, value)
+        return scope, tool, at_point(at, (), scope.call_id, scope.locals)
+
+    return arrive
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "context-each-anew",
@@ -193,6 +203,19 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "before_agent can set run-local values, which are then lost.",
         "CTX-015",
         patch("planner.plan", _locals_at_build),
+    ),
+    broken(
+        "context-not-to-model",
+        "The model is called with the context of the run.",
+        "CTX-003",
+        patch("loop.ask_model", _outside),
+        patch("loop.open_answer", _outside),
+    ),
+    broken(
+        "run-path-lost",
+        "A tool finds an empty run path.",
+        "CTX-011",
+        patch("tool.arrive", _no_path),
     ),
 )
 """Engines in which a context reaches less far, or farther."""

@@ -111,6 +111,19 @@ def _wrapper_as_answer(right: Right) -> Right:
     return ask_model
 
 
+def _swallowed(right: Right) -> Right:
+    """Leave out the rest of a pipeline whose hook raised, and say nothing."""
+
+    async def rewrite(
+        self: Given, ctx: Context, messages: Sequence[Message]
+    ) -> tuple[Context, Sequence[Message]]:
+        with suppress(HookError):
+            ctx, messages = await right(self, ctx, messages)
+        return ctx, messages
+
+    return rewrite
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "pipeline-goes-on",
@@ -166,5 +179,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "What a wrapper around the model raised is the answer of an invoked run.",
         "ERR-024 ERR-025",
         patch("loop.ask_model", _wrapper_as_answer),
+    ),
+    broken(
+        "hook-error-swallowed",
+        "An error of a model hook ends its pipeline, and nobody is told.",
+        "ERR-001 ERR-002",
+        patch("pipeline.rewrite", _swallowed),
     ),
 )

@@ -10,6 +10,7 @@ from property_tests.given_runs import Events, OtherwiseGivenRun
 from property_tests.mutants.around import giving
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Given, Patch, Right, broken, patch, wrong
+from refengine.errors import ToolError
 from refengine.events import AgentEvent
 from refengine.messages import Message
 from refengine.stream import StreamReader
@@ -115,6 +116,32 @@ def _timing_held(kind: str, hold: Given) -> Patch:
     return each_event(changed)
 
 
+async def _after_hooks(loop: Given, events: Events) -> Events:
+    """Give a response when the after-hooks have run, as they left it."""
+    held: AgentEvent | None = None
+    async for event in events:
+        if held is not None:
+            yield held
+        held = event
+    last = loop.history.last()
+    if held is not None:
+        yield _with(held, last) if last is not None else held
+
+
+async def _failures_given(loop: Given, events: Events) -> Events:
+    try:
+        async for event in events:
+            yield event
+    except ToolError as error:
+        message = Message("tool", str(error), tool_call_id=error.call_id)
+        yield AgentEvent("tool", loop.run_path, message, error.call_id)
+        raise
+
+
+def _without_call_id(event: AgentEvent, message: Message) -> list[AgentEvent]:
+    return [AgentEvent(event.kind, event.run_path, message, None)]
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "results-told-trimmed",
@@ -153,5 +180,41 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A response has two events.",
         "EVT-001",
         _of_kind("model", lambda event, _: [event, event]),
+    ),
+    broken(
+        "calls-not-told",
+        "The event of a response lacks its calls.",
+        "EVT-002",
+        _of_kind("model", lambda e, m: [_with(e, replace(m, tool_calls=()))]),
+    ),
+    broken(
+        "responses-told-after-hooks",
+        "The last response is told as the after-hooks left it.",
+        "EVT-003",
+        given_to_consumer(_after_hooks),
+    ),
+    broken(
+        "results-not-told",
+        "A result of a tool has no event.",
+        "EVT-004",
+        _of_kind("tool", lambda _, __: []),
+    ),
+    broken(
+        "failures-told-as-results",
+        "A call that failed has an event with the error's text.",
+        "EVT-006",
+        given_to_consumer(_failures_given),
+    ),
+    broken(
+        "results-without-call-id",
+        "The event of a result does not say which call it is of.",
+        "EVT-008",
+        _of_kind("tool", _without_call_id),
+    ),
+    broken(
+        "responses-taken-late",
+        "A response is told when the run has come to its next event.",
+        "EVT-016",
+        _held("model"),
     ),
 )

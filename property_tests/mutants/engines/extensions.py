@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
-from property_tests.mutants.around import configured, under
+from property_tests.mutants.around import configured, handing_back, under
 from property_tests.mutants.engines import lists
 from property_tests.mutants.engines.lists import Found
 from property_tests.mutants.engines.runs import whole_object
@@ -18,6 +18,7 @@ from refengine.errors import TooManyExtensionsError
 from refengine.extensions import MAX_EXTENSIONS
 from refengine.messages import Message
 from refengine.model import ModelRequest
+from refengine.run import RunResult
 from refengine.stream import StreamReader
 from refengine.tools import NO_OPTIONS
 
@@ -78,6 +79,12 @@ def _first_layers(right: Right) -> Right:
 
 def _never_deep(_: Right) -> Right:
     return lambda: False
+
+
+def _done(left: RunResult) -> RunResult:
+    """Call a completed run done."""
+    status: Any = "done"
+    return replace(left, status=status) if left.status == "completed" else left
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
@@ -182,5 +189,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "Every layer stands on the stack of the one around it.",
         "DEEP-007",
         patch("onion.is_deep", _never_deep),
+    ),
+    wrong(
+        "status-of-its-own",
+        "A completed run has a status that the contract does not know.",
+        "SURF-002",
+        handing_back(_done),
     ),
 )

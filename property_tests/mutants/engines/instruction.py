@@ -266,4 +266,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         patch("planner.instruction_with", _additions),
         says=AS_IT_IS,
     ),
+    broken(
+        "instruction-by-default",
+        "An agent without an instruction is given one.",
+        "INS-002",
+        _with_text(lambda text: text or "Be helpful."),
+    ),
 )

@@ -145,6 +145,10 @@ def _swallowed(right: Right) -> Right:
     return opened
 
 
+def _completed(left: RunResult) -> RunResult:
+    return replace(left, status="completed") if left.status == "cancelled" else left
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "cancellation-ends-a-pass",
@@ -193,5 +197,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A cancellation inside a call ends that call, and the run goes on.",
         "RUN-026",
         patch("call.open", _swallowed),
+    ),
+    wrong(
+        "cancelled-as-completed",
+        "A run that was cancelled has the status completed.",
+        "RUN-022",
+        handing_back(_completed),
     ),
 )

@@ -175,7 +175,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "direct-result-at-the-limit",
         "A direct call in the last iteration does not end the run.",
-        "RD-001 ERR-015",
+        "RD-001",
         patch("loop.settle", _direct_at_the_limit),
     ),
     broken(

@@ -77,6 +77,11 @@ def turned(found: Found) -> Found:
     return found[::-1]
 
 
+def but_first(found: Found) -> Found:
+    """Leave out the first one."""
+    return found[1:]
+
+
 def but_last(found: Found) -> Found:
     """Leave out the last one, unless it is alone."""
     return found[: max(len(found) - 1, 1)]

@@ -125,6 +125,52 @@ def _of(role: str, change: Callable[[str], str]) -> Door:
     )
 
 
+def _edits_not_sent(right: Right) -> Right:
+    """Send what stood there before the before-hooks edited it."""
+
+    async def before_model(self: Given) -> Given:
+        whole = self.history
+        ctx = await right(self)
+        self.sends_history, self.this_call = False, whole
+        return ctx
+
+    return before_model
+
+
+def _edits_lost(right: Right) -> Right:
+    async def after_model(self: Given, ctx: Context) -> Given:
+        kept = self.history
+        ctx = await right(self, ctx)
+        self.history = kept
+        return ctx
+
+    return after_model
+
+
+def _first_answers(right: Right) -> Right:
+    def route(self: Given, response: Message) -> Given:
+        calls = right(self, response)
+        if calls == ():
+            said = (each for each in self.history if each.role == "assistant")
+            self.answer = next(said, None)
+        return calls
+
+    return route
+
+
+def _appending(right: Right) -> Right:
+    def run(self: Given, messages: Given, *args: Given, **more: Given) -> Given:
+        made = right(self, messages, *args, **more)
+        messages.append(Message("user", "seen"))
+        return made
+
+    return run
+
+
+def _something(text: str) -> str:
+    return text or "(no output)"
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "empty-system-message",
@@ -196,5 +242,41 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "MSG-010 WRAP-011",
         results(_composed),
         says=AS_IT_IS,
+    ),
+    broken(
+        "before-edits-not-sent",
+        "What before-model hooks leave is kept, but the model is sent what was there.",
+        "MSG-004",
+        patch("loop.before_model", _edits_not_sent),
+    ),
+    broken(
+        "after-edits-lost",
+        "What after-model hooks leave is thrown away.",
+        "MSG-009",
+        patch("loop.after_model", _edits_lost),
+    ),
+    wrong(
+        "last-message-not-handed-back",
+        "The run's messages lack the last one.",
+        "MSG-011",
+        handing_back(lambda left: replace(left, messages=left.messages[:-1])),
+    ),
+    broken(
+        "first-answer",
+        "The answer is the first thing that the model said.",
+        "MSG-014",
+        patch("loop.route", _first_answers),
+    ),
+    broken(
+        "callers-list-appended",
+        "A run appends to the list that the caller gave it.",
+        "MSG-016",
+        patch("agent.run", _appending),
+    ),
+    broken(
+        "empty-results-filled-in",
+        "A result that is empty is told as no output.",
+        "WRAP-011",
+        results(_something),
     ),
 )

@@ -233,4 +233,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "ORD-002",
         lists.hooks(lists.but_last, "before_model_rewrite_history"),
     ),
+    broken(
+        "before-agent-last-missing",
+        "Of several before_agent hooks the last one is never called.",
+        "ORD-006",
+        lists.hooks(lists.but_last, "before_agent"),
+    ),
 )

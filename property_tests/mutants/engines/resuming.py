@@ -167,6 +167,10 @@ def _tools_unknown(right: Right) -> Right:
     return begin
 
 
+def _unmarked(entry: Given, _: Given) -> None:
+    entry.reentry = False
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "swallowed-interrupt-lost",
@@ -239,5 +243,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A run that goes on asks the model once more.",
         "INT-011",
         patch("resume.begin", _tools_unknown),
+    ),
+    broken(
+        "re-entries-unmarked",
+        "What is entered again is not told that it is.",
+        "INT-004",
+        recalled(_unmarked),
     ),
 )

@@ -217,6 +217,15 @@ def _models_counted() -> Sequence[Patch]:
     return _noting(moved), *(patch(each, replaced) for each in places)
 
 
+def _as_it_came(right: Right) -> Right:
+    """Give the error of each stream as if it were the last."""
+
+    def after(self: Given, attempt: int, error: Exception, leaving: Given) -> Given:
+        return replace(right(self, attempt, error, leaving), reader_error=error)
+
+    return after
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "hooks-once-an-attempt",
@@ -283,5 +292,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "Some time passes before another model is asked.",
         "ERR-033",
         patch("retry.after", _between_models),
+    ),
+    broken(
+        "retries-not-told-apart",
+        "The error of a stream that is made again reads like the last one.",
+        "STR-022",
+        patch("retry.after", _as_it_came),
     ),
 )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final, cast
 
 from property_tests.mutants.around import handing_back, under
+from property_tests.mutants.engines.wrapping import run_twice
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import (
     Given,
@@ -104,6 +105,15 @@ def _with(outcome: RunResult, messages: list[Message]) -> RunResult:
     return replace(outcome, messages=History(messages))
 
 
+def _all_before_hooks(right: Right) -> Right:
+    def hooks_of(handler: Given, spelt: Given) -> Given:
+        name, hooks = right(handler, spelt)
+        hook = "before_model_rewrite_history"
+        return name, {hook: getattr(handler, hook), **hooks}
+
+    return hooks_of
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "after-hooks-before-the-model",
@@ -166,5 +176,17 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A run that failed hands back what stood before the first answer.",
         "ERR-034",
         handing_back(_as_it_began),
+    ),
+    broken(
+        "calls-run-twice",
+        "Every call of a tool is executed twice; the second result counts.",
+        "RUN-004",
+        patch("tool.invoke", run_twice),
+    ),
+    broken(
+        "hooks-without-override-called",
+        "A handler's before-model hook is called though it does not override it.",
+        "RUN-009",
+        patch("extensions.hooks_of", _all_before_hooks),
     ),
 )

@@ -6,12 +6,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
+from property_tests.mutants.around import configured
 from property_tests.mutants.engines import lists
 from property_tests.mutants.engines.tools import planned
 from property_tests.mutants.mutant import Mutant
-from property_tests.mutants.patching import Given, Patch, Right, broken, patch
+from property_tests.mutants.patching import Given, Patch, Right, broken, patch, wrong
+from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context
-from refengine.messages import MessageChunk
+from refengine.messages import Message, MessageChunk
 from refengine.stream import StreamReader
 from refengine.tools import ToolMeta
 
@@ -123,6 +125,79 @@ def _without_arguments(right: Right) -> Right:
     return opened
 
 
+class _OnlyInvoked:
+    """A model that answers in one piece, whatever else it can."""
+
+    def __init__(self, model: Given) -> None:
+        self.invoke = model.invoke
+
+
+def _never_streamed(config: ChatModelAgentConfig) -> ChatModelAgentConfig:
+    if getattr(config.model, "invoke", None) is None:
+        return config
+    return replace(config, model=_OnlyInvoked(config.model))
+
+
+def _left_open() -> Callable[[Right], Right]:
+    """Stop at the first chunk, and keep the source."""
+    kept: list[object] = []
+
+    def replaced(_: Right) -> Right:
+        async def drain(self: Given) -> Given:
+            kept.append(self)
+            async for _ in self.reader():
+                break
+            return self.chunks
+
+        return drain
+
+    return replaced
+
+
+def _never_closes(_: Right) -> Right:
+    async def close(_: Given) -> None:
+        """Close nothing."""
+
+    return close
+
+
+async def _first(chunks: Chunks) -> Chunks:
+    async for chunk in chunks:
+        yield chunk
+        return
+
+
+def _without_tools(right: Right) -> Right:
+    """Tell the model of no tools in a streaming run."""
+
+    async def open_answer(self: Given, ctx: Context) -> Given:
+        plan, self.plan = self.plan, replace(self.plan, shown=())
+        try:
+            return await right(self, ctx)
+        finally:
+            self.plan = plan
+
+    return open_answer
+
+
+def _without_answer(right: Right) -> Right:
+    """Forget the answer of a streaming run."""
+
+    def route(self: Given, response: Message) -> Given:
+        calls = right(self, response)
+        if self.streaming:
+            self.answer = None
+        return calls
+
+    return route
+
+
+async def _texts(chunks: Chunks) -> Chunks:
+    async for chunk in chunks:
+        other = not isinstance(chunk, MessageChunk)
+        yield chunk if other else replace(chunk, tool_calls=())
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "both-kinds-invoked",
@@ -183,5 +258,37 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "The consumer misses every space that a chunk ends on.",
         "STR-017",
         _shown(_spaceless, "model"),
+    ),
+    wrong(
+        "model-never-streamed",
+        "In a streaming run the model is invoked, and its answer shown whole.",
+        "STR-004",
+        configured(_never_streamed),
+    ),
+    broken(
+        "streams-left-open",
+        "A stream is read to its first chunk, and never closed.",
+        "STR-007",
+        _shown(_first, "model", "tool"),
+        patch("stream.drain", _left_open()),
+        patch("stream.close", _never_closes),
+    ),
+    broken(
+        "streamed-without-tools",
+        "In a streaming run the model is told of no tools.",
+        "STR-012",
+        patch("loop.open_answer", _without_tools),
+    ),
+    broken(
+        "streamed-without-answer",
+        "A streaming run ends without an answer.",
+        "STR-014",
+        patch("loop.route", _without_answer),
+    ),
+    broken(
+        "streamed-calls-not-shown",
+        "The stream of an answer brings its text and not its calls.",
+        "STR-015",
+        _shown(_texts, "model"),
     ),
 )

@@ -209,6 +209,16 @@ def _all_offered(right: Right) -> Right:
     return compile_
 
 
+def _no_fold(right: Right) -> Right:
+    """Keep all entries that a handler leaves."""
+
+    def update(self: Given, left: Sequence[Given]) -> Given:
+        self.one_entry = False
+        return right(self, left)
+
+    return update
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "equal-names-at-the-last",
@@ -290,5 +300,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "TOOL-015",
         _default(_first_kept),
         patch("planner.fold", _first_stays),
+    ),
+    broken(
+        "handlers-append-equal-names",
+        "Equal names that a handler leaves are not folded (seed 001 appends).",
+        "TOOL-006",
+        patch("planner.fold", _no_fold),
     ),
 )

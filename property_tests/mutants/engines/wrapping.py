@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
+from property_tests.mutants.engines import lists
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import (
     Given,
@@ -312,5 +313,17 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "Empty arguments become an empty object on their way inwards.",
         "WRAP-007",
         _next_of(ToolCallResult, _no_empty_arguments),
+    ),
+    broken(
+        "outermost-wrapper-skipped",
+        "A call goes to the wrapper inside the outermost one.",
+        "WRAP-001",
+        lists.layers(lists.but_first),
+    ),
+    broken(
+        "first-model-wrapper-skipped",
+        "The outermost wrapper around the model is left out.",
+        "WRAP-019",
+        lists.hooks(lists.but_first, "wrap_model_call"),
     ),
 )
