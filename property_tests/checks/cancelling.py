@@ -65,7 +65,7 @@ def wrappers_left(case: PlayedWorld) -> Iterator[Decision]:
     for run, _ in cancelled(case):
         phases: dict[str, list[str]] = {"enter": [], "exit": []}
         both = _recorded(run.agent)
-        for at, entry in effects(run):
+        for at, entry in _effects(run):
             if entry.get("phase") in phases and entry.get("by") in both:
                 label = f"{entry.get('by')} {at.call_id}"
                 phases[str(entry["phase"])].append(label)
@@ -100,7 +100,7 @@ def _cancelled_at(run: RunView) -> Observation | None:
     if spec is None:
         return None
     when = ENTRIES.get(spec.when, spec.when)
-    known = {id(each): entry for each, entry in effects(run)}
+    known = {id(each): entry for each, entry in _effects(run)}
     points = [
         each
         for each in run.entries
@@ -174,12 +174,12 @@ def left_open(run: RunView) -> list[Observation]:
     found: list[Observation] = []
     for each in run.entries:
         if each.kind in ENDS:
-            if _is_around_model(each) and any(who(e) == who(each) for e in found):
+            if _is_around_model(each) and any(_who(e) == _who(each) for e in found):
                 # Another attempt: the one before failed, which nobody has left.
                 found = [e for e in found if not _is_around_model(e)]
             found.append(each)
         for at in range(len(found) - 1, -1, -1):
-            if each.kind in ENDS[found[at].kind] and who(found[at]) == who(each):
+            if each.kind in ENDS[found[at].kind] and _who(found[at]) == _who(each):
                 del found[at]
                 break
     return found
@@ -189,7 +189,7 @@ def _is_around_model(seen: Observation) -> bool:
     return seen.data.get("hook") == "wrap_model"
 
 
-def who(seen: Observation) -> tuple[object, ...]:
+def _who(seen: Observation) -> tuple[object, ...]:
     """Return whose entry it is: that of a hook, or of a tool."""
     if seen.kind in {"hook_enter", "hook_exit"}:
         data = seen.data
@@ -197,7 +197,7 @@ def who(seen: Observation) -> tuple[object, ...]:
     return "tool", seen.call_id
 
 
-def effects(run: RunView) -> Iterator[tuple[Observation, Mapping[str, Any]]]:
+def _effects(run: RunView) -> Iterator[tuple[Observation, Mapping[str, Any]]]:
     """Yield what operations of a run's extensions recorded."""
     for each in run.entries:
         if each.kind == "effect":

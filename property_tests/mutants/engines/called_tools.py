@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
 from property_tests.mutants.around import under, with_tools_config
 from property_tests.mutants.engines.tools import UNDER_RUNS, names, planned
 from property_tests.mutants.mutant import Mutant
-from property_tests.mutants.patching import Given, Right, broken, patch, wrong
+from property_tests.mutants.patching import (
+    Given,
+    Replace,
+    Right,
+    broken,
+    patch,
+    wrong,
+)
 from refengine.errors import ToolNotFound
 from refengine.messages import History, ToolCall
 from refengine.tool_calls import UnknownCall
@@ -113,37 +120,33 @@ def _shown_set(right: Right) -> Right:
     return enter
 
 
-def _first_counts(right: Right) -> Right:
-    """Keep a flag that was set."""
+def _flags_after(flag: Callable[[ToolMeta, Flags], ToolMeta]) -> Replace:
+    """Set the flag of each tool anew, behind each handler, by the flags before it."""
 
-    async def enter(
-        self: Given, name: Given, hook: Given, ctx: Given, config: Given, *rest: Given
-    ) -> Given:
-        before = _flags(config)
-        left = await right(self, name, hook, ctx, config, *rest)
-        config.tools = [_flagged(meta, before) for meta in config.tools]
-        return left
+    def replaced(right: Right) -> Right:
+        async def enter(
+            self: Given,
+            name: Given,
+            hook: Given,
+            ctx: Given,
+            config: Given,
+            *rest: Given,
+        ) -> Given:
+            before = _flags(config)
+            left = await right(self, name, hook, ctx, config, *rest)
+            config.tools = [flag(meta, before) for meta in config.tools]
+            return left
 
-    return enter
+        return enter
+
+    return replaced
 
 
-def _added_false(right: Right) -> Right:
-    """Set the flag of added tools to false."""
-
-    async def enter(
-        self: Given, name: Given, hook: Given, ctx: Given, config: Given, *rest: Given
-    ) -> Given:
-        before = _flags(config)
-        left = await right(self, name, hook, ctx, config, *rest)
-        config.tools = [
-            meta
-            if meta.name in before or meta.return_directly is not None
-            else replace(meta, return_directly=False)
-            for meta in config.tools
-        ]
-        return left
-
-    return enter
+def _added_false(meta: ToolMeta, before: Flags) -> ToolMeta:
+    """Set the flag of an added tool to false."""
+    if meta.name in before or meta.return_directly is not None:
+        return meta
+    return replace(meta, return_directly=False)
 
 
 def _hidden_from_next(right: Right) -> Right:
@@ -245,13 +248,13 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "first-flag-counts",
         "Of several flags for a name the first one counts.",
         "RD-006",
-        patch("planner.enter", _first_counts),
+        patch("planner.enter", _flags_after(_flagged)),
     ),
     broken(
         "added-tools-flagged-false",
         "A tool that a handler adds has the flag false (seed 001 §4.1).",
         "RD-007",
-        patch("planner.enter", _added_false),
+        patch("planner.enter", _flags_after(_added_false)),
     ),
     broken(
         "first-direct-call-answers",
