@@ -39,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Tell what the mark is for; no test knows what others have played, or killed."""
     os.environ |= {"REFENGINE_CHANGES": "off", "REFENGINE_SWEEP": "off"}
-    if not config.getoption("--hypothesis-profile"):
+    if not config.getoption("--hypothesis-profile", None):
         settings.load_profile("ci")  # the same on a busy machine, where drawing is slow
     config.addinivalue_line(
         "markers",
