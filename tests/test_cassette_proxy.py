@@ -28,7 +28,12 @@ from compat.wire.errors import (
 )
 from compat.wire.matching import recording_of
 from compat.wire.recording import ProxyRecorder, secrets_named
-from compat.wire.server.passing import PassingServer, TargetError, target_of
+from compat.wire.server.passing import (
+    PassedExchange,
+    PassingServer,
+    TargetError,
+    target_of,
+)
 from compat.wire.server.replaying import ReplayServer
 from compat.wire.server.scripted import ScriptedServer
 from compat.wire.writing import AppendedCassette
@@ -41,11 +46,16 @@ TOOL = {"type": "function", "function": {"name": "look", "parameters": {}}}
 
 
 @contextmanager
-def proxied(to, path, **options):
+def proxied(to, path, heard=lambda _: None, **options):
     """Record into a file while the block runs; yield base URL and lines said."""
     said = []
     recorder = ProxyRecorder(AppendedCassette(path, **options), said.append)
-    with PassingServer(to, recorder.hear) as server:
+
+    def hear(each):
+        recorder.hear(each)
+        heard(each)
+
+    with PassingServer(to, hear) as server:
         yield server.base_url, said
     recorder.end()
 
@@ -218,16 +228,21 @@ def test_exchange_is_written_when_it_ends_beside_one_that_has_not(tmp_path) -> N
     path = tmp_path / "two.yaml"
 
     async def both(to):
-        with proxied(to, path) as (url, _):
+        with proxied(to, path, heard) as (url, _):
             async with httpx2.AsyncClient(trust_env=False, timeout=30) as client:
                 one = asyncio.create_task(client.post(f"{url}/one", json={}))
                 await asyncio.to_thread(begun.wait, 30)
                 await client.post(f"{url}/two", json={})
+                await asyncio.to_thread(written.wait, 30)
                 assert len(read_cassette(path)) == 1
                 done.set()
                 await one
 
-    begun, done = threading.Event(), threading.Event()
+    def heard(each):
+        if isinstance(each, PassedExchange):
+            written.set()
+
+    begun, done, written = (threading.Event() for _ in range(3))
     with listening_in_turn(begun, done) as to:
         asyncio.run(both(to))
 
@@ -240,6 +255,54 @@ def test_exchange_is_written_when_it_ends_beside_one_that_has_not(tmp_path) -> N
             for each in order:
                 assert httpx2.post(f"{replay.root}/{each}", json={}).status_code == 200
         replay.playback.assert_played()
+
+
+def test_nobody_waits_while_the_exchange_of_another_is_looked_through(vendor) -> None:
+    held, answered = threading.Event(), threading.Event()
+
+    def hear(each):
+        if isinstance(each, PassedExchange) and each.number == 1:
+            held.set()
+            assert answered.wait(30)
+
+    with PassingServer(vendor.base_url, hear) as proxy:
+        first = threading.Thread(target=httpx2.get, args=[f"{proxy.base_url}/models"])
+        first.start()
+        assert held.wait(30)
+        httpx2.get(f"{proxy.base_url}/models")
+        answered.set()
+        first.join()
+
+
+def test_proxy_ends_with_what_could_not_be_heard(vendor) -> None:
+    """Else a recording would lack exchanges that nobody counts."""
+
+    def hear(each):
+        raise MemoryError(each.number)
+
+    proxy = PassingServer(vendor.base_url, hear)
+    with pytest.raises(MemoryError, match="1"), proxy:
+        httpx2.get(f"{proxy.base_url}/models")
+
+
+def test_requests_wait_where_very_much_is_not_yet_heard(vendor, monkeypatch) -> None:
+    """What waits is held in memory, so it has a bound."""
+    monkeypatch.setattr("compat.wire.server.passing.BEHIND", 2)
+    goes_on, seen = threading.Event(), []
+
+    def hear(each):
+        assert goes_on.wait(30)
+        seen.append(each)
+
+    with PassingServer(vendor.base_url, hear) as proxy:
+        httpx2.get(f"{proxy.base_url}/models")
+        later = threading.Thread(target=httpx2.get, args=[f"{proxy.base_url}/models"])
+        later.start()
+        with pytest.raises(httpx2.TimeoutException):
+            httpx2.get(f"{proxy.base_url}/models", timeout=0.2)
+        goes_on.set()
+        later.join()
+    assert len(seen) == 6
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import html
 import json
 import zlib
 from base64 import b64encode, urlsafe_b64encode
+from hashlib import shake_256
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -20,6 +21,7 @@ from compat.wire.errors import (
 )
 from compat.wire.exchanges import Exchange, Request, Response, decoded
 from compat.wire.scrubbing import Scrubber
+from compat.wire.scrubbing.texts import spans_within
 from compat.wire.writing import check_clean, scrubbed_file, write_cassette
 from tests.wire_support import EVENTS, JSON, URL, corpus, exchange
 
@@ -322,6 +324,40 @@ def test_body_that_nobody_can_look_into_is_refused():
 
     with pytest.raises(ScrubbingError, match="accept-encoding"):
         Scrubber().body(headers, b"\xff\xfe")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_secret_is_found_far_from_all_else_in_a_long_text(form) -> None:
+    far = "some words " * 2_000
+    text = f"%41 {far}{FORMS[form](VALUE)} {far}&amp;"
+
+    found = Scrubber([VALUE]).text(text)
+
+    assert len(found) < len(text)
+    assert FORMS[form](VALUE) not in found
+
+
+def test_key_is_taken_out_to_its_end_however_far_from_its_last_escape() -> None:
+    inside = "\n".join(["MIIEvQIBADANBgkqhkiG9w0BAQEFAASC"] * 400)
+    text = (
+        f"here: -----BEGIN%20PRIVATE%20KEY-----\n{inside}\n-----END PRIVATE KEY-----!"
+    )
+
+    assert "MIIE" not in Scrubber().text(text)
+
+
+def test_bytes_that_are_no_text_are_read_a_few_times_alone() -> None:
+    """Each has some escapes by chance, and each was a reason to read all again."""
+    body = shake_256(b"no text").digest(100_000).decode("latin-1")
+    read = 0
+
+    def search(text):
+        nonlocal read
+        read += len(text)
+        return ()
+
+    assert not [*spans_within(body, search)]
+    assert 0 < read < 2 * len(body)
 
 
 def test_binary_bodies_are_scrubbed():

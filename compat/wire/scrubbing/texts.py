@@ -29,6 +29,9 @@ from compat.wire.scrubbing.shapes import Span, shape_spans
 Search: TypeAlias = Callable[[str], Iterable[Span]]
 """Where something stands in a text."""
 
+_Form: TypeAlias = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
+"""How an escape looks, and what it says."""
+
 DEEP: Final = 3
 """So many times one thing is looked for inside another."""
 LEAST_PIECE: Final = 16
@@ -36,10 +39,13 @@ LEAST_PIECE: Final = 16
 _PERCENT: Final = re.compile(r"%(?:25)*([0-9a-fA-F]{2})")
 _ESCAPE: Final = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([\"'/\\]))")
 _ENTITY: Final = re.compile(r"&(?:amp;)*(#?\w{1,8});")
-_NOTHING: Final = re.compile("\0")
+_NOTHING: Final = re.compile(r"\0(?=.?\0)|(?<=\0.)\0|(?<=\0)\0", re.DOTALL)
+"""Beside characters of two or four bytes; a NUL alone is in most other bytes, too."""
 _PIECE: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _STANDARD: Final = str.maketrans("-_", "+/")
 _PRINTED: Final = bytes([0, 9, 10, 13, *range(32, 127)])
+NEAR: Final = 1_024
+"""So far around its escapes a text is read again without them, at first."""
 _OTHER: Final = 0.4
 """No greater share of other bytes is in what base64 holds of a text, or beside one."""
 
@@ -48,37 +54,61 @@ def spans_within(text: str, search: Search, depth: int = DEEP) -> Iterator[Span]
     """Yield where the text holds, in some other form, what the search finds."""
     if not depth:
         return
-    for form, said in _FORMS:
-        if form.search(text):
-            yield from _unescaped(text, form, said, search, depth)
+    for form in _FORMS:
+        yield from _unescaped(text, form, search, depth)
     for piece in _PIECE.finditer(text):
         if any(_holds(each, search, depth - 1) for each in _unpacked(piece.group())):
             yield piece.span()
 
 
-def _unescaped(
-    text: str,
-    form: re.Pattern[str],
-    said: Callable[[re.Match[str]], str],
-    search: Search,
-    depth: int,
+def _unescaped(text: str, form: _Form, search: Search, depth: int) -> Iterator[Span]:
+    """Search a text without its escapes; yield the places in the text itself.
+
+    Only around them it reads otherwise. Bytes that are no text have a few by chance:
+    read as a whole for each form, and within that again, a megabyte took a minute.
+    """
+    for part in _around(form, text):
+        yield from _in_part(text, part, form, search, depth)
+
+
+def _around(form: _Form, text: str) -> list[Span]:
+    """Return where the text has escapes, with what is near them."""
+    last = len(text)
+    spans = (each.span() for each in form[0].finditer(text))
+    return merged((max(0, at - NEAR), min(last, end + NEAR)) for at, end in spans)
+
+
+def _in_part(
+    text: str, part: Span, form: _Form, search: Search, depth: int
 ) -> Iterator[Span]:
-    """Search a text without its escapes; yield the places in the text itself."""
+    """Search a part of a text, and a wider one where what is found may go on."""
+    begin, end = part
+    plain, starts = _plain(text, part, form)
+    found = [*search(plain), *spans_within(plain, search, depth - 1)]
+    first, last = begin > 0, end < len(text)
+    if any((first and not at) or (last and to == len(plain)) for at, to in found):
+        wider = max(0, 2 * begin - end), min(len(text), 2 * end - begin)
+        yield from _in_part(text, wider, form, search, depth)
+    else:
+        yield from ((starts[at], starts[to]) for at, to in found)
+
+
+def _plain(text: str, part: Span, form: _Form) -> tuple[str, list[int]]:
+    """Return a part of a text without escapes, and where each character stood."""
+    escape, said = form
+    at, end = part
     pieces: list[str] = []
     starts: list[int] = []
-    at = 0
-    for match in form.finditer(text):
+    for match in escape.finditer(text, at, end):
         pieces.append(text[at : match.start()])
         starts.extend(range(at, match.start()))
         plain = said(match)
         pieces.append(plain)
         starts.extend([match.start()] * len(plain))
         at = match.end()
-    pieces.append(text[at:])
-    starts.extend(range(at, len(text) + 1))
-    found = "".join(pieces)
-    for start, end in (*search(found), *spans_within(found, search, depth - 1)):
-        yield starts[start], starts[end]
+    pieces.append(text[at:end])
+    starts.extend(range(at, end + 1))
+    return "".join(pieces), starts
 
 
 def _percent(match: re.Match[str]) -> str:
@@ -98,7 +128,7 @@ def _nothing(_: re.Match[str]) -> str:
     return ""
 
 
-_FORMS: Final = (
+_FORMS: Final[tuple[_Form, ...]] = (
     (_PERCENT, _percent),
     (_ESCAPE, _escape),
     (_ENTITY, _entity),

@@ -3,13 +3,16 @@
     http://127.0.0.1:PORT/v1/responses  →  https://api.openai.com/v1/responses
 
 The pieces of an answer are sent as they arrive: nothing waits for its end. It is told
-that a request came, and what went over the wire when its answer has ended.
+that a request came, and what went over the wire when its answer has ended. A thread
+hears that, so that no program waits while the long body of another is looked through.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
@@ -44,6 +47,8 @@ _HOP: Final = frozenset(
 )
 """Headers that are between two neighbours and are not handed on."""
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+BEHIND: Final = 100
+"""When so many things are not yet heard, the next request is kept waiting."""
 TIMEOUT: Final = httpx2.Timeout(None, connect=30.0)
 """How long an answer may take is the business of the program's own client."""
 
@@ -116,12 +121,44 @@ Hear: TypeAlias = Callable[[Heard], None]
 
 @dataclass(slots=True)
 class Passing:
-    """Hands requests on to a target, and tells what came of them."""
+    """Hands requests on to a target, and tells what came of them.
+
+    ``hear`` is called in a thread of its own, in the order in which things happened.
+    """
 
     target: Target
     hear: Hear
     _count: int = 0
     _verify: ssl.SSLContext | None = field(default=None, repr=False)
+    _told: int = 0
+    _heard: int = 0
+    _failure: BaseException | None = None
+    _thread: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(1, "hearing"), repr=False
+    )
+
+    def tell(self, each: Heard) -> None:
+        """Let it be heard, when all before it was."""
+        self._told += 1
+        self._thread.submit(self._hear, each)
+
+    def _hear(self, each: Heard) -> None:
+        try:
+            self.hear(each)
+        except BaseException as error:  # noqa: BLE001  # raised where all was heard
+            self._failure = self._failure or error
+        self._heard += 1
+
+    async def keep_up(self) -> None:
+        """Wait while much is to be heard, which is held in memory until then."""
+        if self._told - self._heard > BEHIND:
+            await asyncio.wrap_future(self._thread.submit(int))
+
+    def end(self) -> None:
+        """Wait until all was heard; raises what could not be."""
+        self._thread.shutdown()
+        if self._failure is not None:
+            raise self._failure
 
     def client(self) -> httpx2.AsyncClient:
         """Return a client of one request; the certificates are read once."""
@@ -136,14 +173,15 @@ class Passing:
         """Answer a request with what the vendor answers."""
         self._count += 1
         number = self._count
-        self.hear(BegunExchange(number))
+        self.tell(BegunExchange(number))
+        await self.keep_up()
         try:
             request = request_of(asked, self.target.origin, await body_of(asked))
         except ApiError as error:
-            self.hear(FailedExchange(number, error.message))
+            self.tell(FailedExchange(number, error.message))
             return _failed(413, error.message)
         except ClientDisconnect:
-            self.hear(
+            self.tell(
                 FailedExchange(
                     number, "the program closed the connection before it was answered"
                 )
@@ -178,7 +216,7 @@ class _Passed(Answer):
                     await answer.aclose()
         except httpx2.HTTPError as error:
             problem = f"{type(error).__name__}: {str(error) or 'no more is known'}"
-            self._passing.hear(FailedExchange(self._number, problem))
+            self._passing.tell(FailedExchange(self._number, problem))
             text = f"the vendor cannot be asked ({type(error).__name__})"
             await _failed(502, text)(scope, receive, send)
 
@@ -217,7 +255,7 @@ class _Passed(Answer):
             headers[CUT] = ("1",)
         said = Response(answer.status_code, answer.reason_phrase, headers, bytes(body))
         exchange = Exchange(self._request, said)
-        self._passing.hear(PassedExchange(self._number, exchange))
+        self._passing.tell(PassedExchange(self._number, exchange))
         return True
 
 
@@ -248,6 +286,19 @@ class PassingServer(LoopbackServer):
         super().__init__(port=port)
         self._target = target_of(to)
         self._passing = Passing(self._target, hear)
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            super().__exit__()
+        finally:
+            self._passing.end()
+
+    def serve(self, listening: Callable[[], None]) -> None:
+        """Serve as any of them does, until all that came was heard, too."""
+        try:
+            super().serve(listening)
+        finally:
+            self._passing.end()
 
     @property
     def base_url(self) -> str:
