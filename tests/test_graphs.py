@@ -500,8 +500,10 @@ def test_both_ways_show_the_same(build: Build, *, streaming: bool) -> None:
     assert sorted(map(str, plain)) == sorted(map(str, other))
 
 
-@pytest.mark.parametrize(("answers", "refused"), [(False, True), (True, False)])
-def test_arguments_that_end_a_run_are_refused_by_the_framework(answers, refused):
+@pytest.mark.parametrize(("answers", "ends"), [(False, "error"), (True, "completed")])
+def test_arguments_that_do_not_fit_are_behaviour_wherever_they_end_a_run(answers, ends):
+    """A world that is left out for it hides that the newer agent never ends there."""
+
     @tool
     def count(n: int) -> str:
         """Count."""
@@ -521,7 +523,8 @@ def test_arguments_that_end_a_run_are_refused_by_the_framework(answers, refused)
     )
     played = play_alone(world, subject)
 
-    assert (played.refused is not None) == refused
+    assert played.refused is None
+    assert played.trace.of("run_end")[0].data["status"] == ends
     assert not [*played.trace.of("tool_start")]
 
 

@@ -1,10 +1,10 @@
 """Tells the model of some errors of tools: a tool node with a handler for errors."""
 # What is ported is deprecated, and its types are partial.
-
-from __future__ import annotations
+# Annotations are no texts here: of those a tool node reads no union of errors.
 
 from langchain_core.tools import tool
 from langgraph.prebuilt import ToolNode, create_react_agent
+from langgraph.prebuilt.tool_node import ToolInvocationError
 
 from refengine.testing import World
 
@@ -16,8 +16,10 @@ def subject(world: World) -> object:
     return create_react_agent(lc.model, tools, prompt=lc.system_prompt)
 
 
-def told(error: OSError) -> str:
+def told(error: OSError | ToolInvocationError) -> str:
     """Return what the model is told; the annotation says of which errors."""
+    if isinstance(error, ToolInvocationError):
+        return error.message
     return f"The tool failed: {error}"
 
 

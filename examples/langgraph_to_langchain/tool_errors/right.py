@@ -22,7 +22,10 @@ def subject(world: World) -> object:
 
 
 def told(error: Exception, _: ToolCallRequest) -> str | None:
-    """Return what the model is told; None where the run has to end."""
+    """Return what the model is told; None where the run has to end.
+
+    What does not fit a tool's schema never comes here: the tool node tells it.
+    """
     if isinstance(error, OSError):
         return f"The tool failed: {error}"
     return None

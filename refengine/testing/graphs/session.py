@@ -18,6 +18,7 @@ from langgraph.errors import (
     GraphRecursionError,
     InvalidUpdateError,
 )
+from langgraph.prebuilt.tool_node import ToolInvocationError
 
 from refengine.testing.clock import no_waiting, run_on
 from refengine.testing.graphs.bridge import bridge_of
@@ -66,7 +67,12 @@ STEPS: Final = 500
 """Steps of a graph in one run, where neither a caller nor the subject says less."""
 MODES: Final = ("messages", "custom", "updates", "values")
 
-ANSWERED: Final = (GraphBubbleUp, GraphRecursionError, InvalidUpdateError)
+ANSWERED: Final = (
+    GraphBubbleUp,
+    GraphRecursionError,
+    InvalidUpdateError,
+    ToolInvocationError,
+)
 """What says something of what a graph did, and not of what it was given."""
 
 BETWEEN: Final[HandOverPoint] = "between turns"

@@ -1,10 +1,10 @@
 """Worlds at the edges of a subject's words: bounds, letters, spaces, and what lasts.
 
 Each is one in which only a port that reads a word otherwise differs: a bound of a
-repetition, a length in bytes for one in letters, a guard that looks before it trims, a
-number whose thousands have a comma, a pattern at the edge of a cut, a failure that is
-remembered, a consent that outlives its turn. They are few, and each has no more runs
-than a graph's world may have.
+repetition, another text that a pattern finds, a length in bytes for one in letters, a
+guard that looks before it trims, a number whose thousands have a comma, a pattern at
+the edge of a cut, a failure that is remembered, a consent that outlives its turn. They
+are few, and each has no more runs than a graph's world may have.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ def word_edges(words: Words, *, own_tools: bool) -> Iterator[tuple[str, Data]]:
     """Yield these worlds; ``own_tools`` says whether a world may call the subject's."""
     kinds = (
         (bounds(words), WORLDS),
+        (others(words), WORLDS),
         (letters(words), WORLDS),
         (trimmed(words), TRIMMED),
         (cut_matches(words), WORLDS),
@@ -94,6 +95,19 @@ def bounds(words: Words) -> Iterator[TextTurn]:
     for pattern in words.patterns:
         for text in at_bounds(pattern):
             yield _same(text)
+
+
+def others(words: Words) -> Iterator[TextTurn]:
+    """Yield texts in which a pattern is found twice, each time as another text.
+
+    Who takes the first one found out of a text, wherever it stands, leaves the other.
+    """
+    for pattern in words.patterns:
+        first, *more = matching(pattern) or ("",)
+        for text in (f"{first}, {each}" for each in more):
+            if len({found[0] for found in pattern.compiled().finditer(text)}) > 1:
+                yield _same(text)
+                break
 
 
 def letters(words: Words) -> Iterator[TextTurn]:
