@@ -1,5 +1,7 @@
 """Unusual worlds: what no application meets, and what is ordinary all the same."""
 
+from dataclasses import replace
+
 import pytest
 
 from compat.migration.corpus import make_corpus
@@ -82,6 +84,22 @@ def test_tool_that_returns_directly_is_ordinary_where_a_side_speaks_of_it() -> N
     assert told(direct, Spoken.of(["", "@tool(return_direct=True)"])) is None
     assert told(direct, Spoken.of(["config.return_directly"])) is None
     assert told(direct, Spoken.of(["a direct line"])) is not None
+
+
+def test_two_calls_of_one_answer_are_luck_for_a_tool_that_fails_by_their_count() -> (
+    None
+):
+    """Who tries the first one again comes before the second, or behind it."""
+    fails = {"op": "error", "text": "boom", "on_call": 1}
+    flaky: dict[str, object] = {"tools": [{"name": "t", "body": [fails]}]}
+    both = {"agent": flaky, "model_script": ["assistant:[c1:t({})][c2:t({})]"]}
+    tasks = replace(UNSPOKEN, tasks=True)
+
+    assert told(both, tasks) == "2 calls of 't' at one time, which counts them"
+    assert told({**both, "way": "sync"}, tasks) is None
+    assert told({**both, "agent": {"tools": [{"name": "t"}]}}, tasks) is None
+    assert told({**both, "model_script": CALL}, tasks) is None
+    assert told(both) is None
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,7 @@ def corpus_of(
         same = all(each.same_code for each in refs)
         graphs = replace(graphs, limits=same)
     spoken = Spoken.of(sources.values(), outside)
+    spoken = replace(spoken, tasks=graphs is not None)
     given = how.given.worlds(words, how.seed, graphs=graphs is not None)
     own = OwnWorlds(tuple(given), how.given.declared)
     points = None

@@ -426,10 +426,16 @@ def _is_race(made: Data) -> bool:
     """Tell whether an answer makes the same call twice: who comes first is luck then.
 
     One who remembers results finds that of the other call or does not, as threads and
-    tasks come; called plain they come one after the other.
+    tasks come; called plain they come one after the other. Two calls of a tool that
+    counts them are the same one, whatever they are given.
     """
+    tools = made["agent"].get("tools", ())
+    counted = {each["name"] for each in tools if "on_call" in str(each.get("body", ()))}
     for entry in made.get("model_script", ()):
-        calls = [(call.name, call.arguments) for call in _calls(entry)]
+        calls = [
+            (call.name, call.name in counted or call.arguments)
+            for call in _calls(entry)
+        ]
         if len(calls) != len(set(calls)):
             return True
     return False

@@ -2,9 +2,10 @@
 
 A vendor's interface or the framework would refuse such a world, or never produce it:
 results without a call, input that does not end with the user, equal ids of calls, lone
-surrogates, and a tool that returns directly where neither side speaks of that. So is
-what a migration declares outside of what its subjects are for. Unknown tools, refused
-arguments, long and empty texts are ordinary (verdicts, Migration).
+surrogates, and a tool that returns directly where neither side speaks of that. Where
+calls are tasks, two at one time of a tool that fails by their count are luck. So is
+unusual what a migration declares outside of what its subjects are for. Unknown tools,
+refused arguments, long and empty texts are ordinary (verdicts, Migration).
 
 A divergence in unusual worlds alone is told apart from one that a user would meet.
 """
@@ -60,13 +61,15 @@ class Spoken:
 
     ``direct`` is whether either speaks of tools that return directly; ``outside`` is
     what the settings declare, in the words of ``OUTSIDE``, ``own_tools`` are those that
-    scripts make, and ``calls`` is what they say of calls that come together.
+    scripts make, and ``calls`` is what they say of calls that come together. Where the
+    calls of an answer are ``tasks``, who comes first is luck.
     """
 
     direct: bool = False
     outside: tuple[str, ...] = ()
     own_tools: frozenset[str] = frozenset()
     calls: CallsSpoken = SILENT
+    tasks: bool = False
 
     @classmethod
     def of(cls, sources: Iterable[str], outside: Sequence[str] = ()) -> Spoken:
@@ -95,6 +98,8 @@ def unusual(scenario: Scenario, spoken: Spoken) -> str | None:
         reasons.append(partial(_calls_unknown, own=spoken.own_tools))
     if not spoken.direct:
         reasons.append(_direct)
+    if spoken.tasks:
+        reasons.append(_raced)
     return next(filter(None, (reason(scenario) for reason in reasons)), None)
 
 
@@ -128,6 +133,26 @@ def _equal_ids(scenario: Scenario) -> str | None:
         for id_ in (*twice, *past):
             if times[id_] + past[id_] > 1:
                 return f"{times[id_] + past[id_]} calls have the id {id_!r}"
+    return None
+
+
+def _raced(scenario: Scenario) -> str | None:
+    """Tell where two calls of an answer are counted, and which is the first is luck.
+
+    One who tries again comes before the other call or behind it, as tasks come.
+    """
+    if scenario.way != "async":
+        return None
+    counted = {
+        tool.name
+        for agent in scenario.all_agents
+        for tool in agent.tools
+        if any(each.on_call is not None for each in tool.body)
+    }
+    for entry in scenario.model_script:
+        for name, times in Counter(_names_of(entry)).items():
+            if times > 1 and name in counted:
+                return f"{times} calls of {name!r} at one time, which counts them"
     return None
 
 
