@@ -528,6 +528,32 @@ def test_arguments_that_do_not_fit_are_behaviour_wherever_they_end_a_run(answers
     assert not [*played.trace.of("tool_start")]
 
 
+@pytest.mark.parametrize(("arguments", "times"), [('{"n":1}', 1), ('{"n":"many"}', 0)])
+def test_tool_whose_calls_a_hook_always_answers_was_called(arguments, times):
+    """Arguments that do not fit show nothing of it: no call would run it."""
+
+    @tool
+    def count(n: int) -> str:
+        """Count."""
+        return str(n)
+
+    def refuse(state):
+        asked = state["messages"][-1].tool_calls
+        return {"messages": [ToolMessage("no", tool_call_id=c["id"]) for c in asked]}
+
+    def subject(world: World) -> object:
+        model = world.as_langchain().model
+        return create_react_agent(model, [count], post_model_hook=refuse)
+
+    script = [f"assistant:[c1:count({arguments})]", "assistant:done"]
+    runs = [{"input": ["user:a"]}]
+    world = read_scenario({"agent": {}, "model_script": script, "runs": runs})
+    played = play_alone(world, subject)
+
+    assert not [*played.trace.of("tool_start")]
+    assert played.hooks["tool count"] == times
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_nodes_of_a_run_are_told_where_that_is_asked_for(way: Way) -> None:
     """With the smallest recursion limit that suffices, which one less does not."""

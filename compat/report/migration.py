@@ -595,7 +595,8 @@ def _exercise(side: str, ran: Exercise, *, verbose: bool) -> Iterator[Text]:
     for hook, times in ran.hooks.items():
         if times and not verbose:
             continue
-        word = f"entered {counted(times, 'time')}" if times else "NEVER ENTERED"
+        verb = "called" if hook.startswith("tool ") else "entered"
+        word = f"{verb} {counted(times, 'time')}" if times else f"NEVER {verb.upper()}"
         yield _indented(f"{hook}: {word}", "" if times else "bold yellow")
     for arm in ran.uncovered[:MANY]:
         yield _indented(f"not taken: {_LINE.sub(':', arm, 1)}", "yellow")

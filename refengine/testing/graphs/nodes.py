@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import Event
 from traceback import walk_tb
 from typing import Any, Final, cast
@@ -13,7 +13,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from refengine.testing.graphs.messages import content_of
 from refengine.testing.graphs.tools import OWN
@@ -93,6 +93,7 @@ class GraphWatch(BaseCallbackHandler):
         self._wrappers: set[str] = set()
         self._others = {spec.name for spec in world.tool_specs}
         self.nodes: Counter[str] = Counter()
+        self._written: dict[str, BaseTool] = {}
         self._steps: dict[int, list[str]] = {}
         self._of_node: dict[UUID, str] = {}
         self.failed: dict[str, BaseException] = {}
@@ -114,8 +115,22 @@ class GraphWatch(BaseCallbackHandler):
                     continue
                 if tool.name not in self._others and _is_written(tool):
                     self.nodes[f"tool {tool.name}"] += 0
+                    self._written[tool.name] = tool
                 if wraps_its_like(tool):
                     self._wrappers.add(tool.name)
+
+    def counted(self, calls: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
+        """Return how often each node and tool ran.
+
+        A tool that did not, though the model made these ``calls`` of it with arguments
+        that fit, counts by them: something of the subject's answers them in its place.
+        """
+        found = Counter(self.nodes)
+        for call in calls:
+            tool = self._written.get(call["name"])
+            if tool and not self.nodes[f"tool {tool.name}"]:
+                found[f"tool {tool.name}"] += _fits(tool, call["arguments"])
+        return found
 
     def _ran(self, tool: str) -> None:
         if f"tool {tool}" in self.nodes:
@@ -260,6 +275,18 @@ def _refuses_arguments(error: BaseException) -> bool:
         return False
     frames = (frame.f_code.co_name for frame, _ in walk_tb(error.__traceback__))
     return PARSES in frames
+
+
+def _fits(tool: BaseTool, arguments: str) -> bool:
+    """Tell whether a tool takes these arguments, as far as its schema says."""
+    schema = tool.tool_call_schema
+    if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
+        return False  # as a tool of another process has it
+    try:
+        schema.model_validate_json(arguments)
+    except ValidationError:
+        return False
+    return True
 
 
 def _is_written(tool: Any) -> bool:  # noqa: ANN401  # a tool of any framework

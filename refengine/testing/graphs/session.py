@@ -128,8 +128,11 @@ class GraphSession:
 
     @property
     def hooks(self) -> Mapping[str, int]:
-        """How often each node ran."""
-        return dict(self._watch.nodes)
+        """How often each node ran, and each tool of its own was called."""
+        answers = self._world.recorder.trace().of("model_response")
+        said: list[Any] = [each.data["message"] for each in answers]
+        calls = [call for each in said for call in each.get("tool_calls", ())]
+        return self._watch.counted(calls)
 
     def play(self) -> None:
         """Play the runs; the world's recorder has the trace.
