@@ -7,6 +7,7 @@ import pytest
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelRequest
 from pydantic_ai.tools import DeferredToolRequests
+from pydantic_ai.toolsets import FunctionToolset, WrapperToolset
 
 from compat.migration.check import check_all
 from compat.migration.corpus import Corpus, MigrationWorld
@@ -18,6 +19,7 @@ from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.graph_worlds import fits_a_graph
 from refengine.testing.subject_worlds.named_values import is_graph_source
 from refengine.testing.subjects import SubjectError, play_alone
+from refengine.testing.world import World
 
 ORDERS = {"tools": [{"name": "look", "result": "a secret"}, {"name": "delete"}]}
 SCRIPT = [
@@ -146,6 +148,60 @@ def test_a_subject_s_own_tool_is_called_as_it_declares_and_observed() -> None:
     assert (started.data["name"], started.data["arguments"]) == ("add", '{"number": 3}')
     assert (started.call_id, ended.data["result"]) == ("c1", 4)
     assert trace.of("run_end")[0].data["answer"] == "ok"
+
+
+class Answering(WrapperToolset[Any]):
+    """Answers for tools that fail, as an application wraps its toolset."""
+
+    def __init__(self, wrapped: FunctionToolset[Any], world: World) -> None:
+        super().__init__(wrapped)
+        self.told = world.effect
+
+    async def call_tool(self, name: str, *more: Any) -> Any:
+        try:
+            return await super().call_tool(name, *more)
+        except LookupError:
+            self.told("answered", name)
+            return "not there"
+
+
+def test_a_wrapped_toolset_answers_behind_what_its_tools_did_as_a_hook_does() -> None:
+    """Each effect is of its call, and each tool is put down inside of the wrapper."""
+
+    def find(q: str) -> str:
+        raise LookupError(q)
+
+    def subject(world: World) -> object:
+        face = world.as_pydantic_ai()
+        toolset = Answering(FunctionToolset([*face.tools, find]), world)
+        return Agent(face.model, toolsets=[toolset])
+
+    tools = [{"name": "look", "error": "LookupError"}]
+    asked = 'assistant:[c1:find({"q": "a"})][c2:look({})]'
+    trace = played(subject, [asked, "assistant:ok"], tools=tools)
+
+    failed = [each.call_id for each in trace.of("tool_error")]
+    effects = [each.call_id for each in trace.of("effect")]
+    assert sorted(failed) == sorted(effects) == ["c1", "c2"]
+    for call in ("c1", "c2"):
+        kinds = [each.kind for each in trace if each.call_id == call]
+        assert kinds.index("tool_error") < kinds.index("effect")
+
+
+def test_plain_functions_of_one_answer_run_in_one_order() -> None:
+    """In threads of anyio they came as they pleased, also where nothing had changed."""
+
+    def slow(q: str) -> str:
+        return "".join(sorted(q * 200_000))[:1]
+
+    def quick(q: str) -> str:
+        return q
+
+    asked = 'assistant:[c1:slow({"q": "ab"})][c2:quick({"q": "b"})]'
+    script = [asked, "assistant:ok"]
+    trace = played(lambda world: agent_of(world, tools=[slow, quick]), script)
+
+    assert [each.call_id for each in trace.of("tool_end")] == ["c1", "c2"]
 
 
 @pytest.mark.parametrize("denied", [False, True])

@@ -6,15 +6,20 @@ What waits for a person is answered as the scenario's runs say, and the run goes
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import (
     AsyncIterable,
     Awaitable,
     Callable,
     Collection,
+    Generator,
     Iterator,
     Mapping,
     Sequence,
 )
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, Final, cast
 
 from pydantic_ai import Agent, RunContext, capture_run_messages
@@ -80,7 +85,7 @@ class AgentRuns:
         self._person = RepliesInTurn()
         self._hooks = CountedHooks(_call_of)
         agent.root_capability.apply(self._watch)
-        self._worlds = frozenset(_names_of_the_worlds(agent))
+        self._observed = frozenset(_observed(agent, world))
         self._history: Sequence[ModelMessage] = ()
         self._left: dict[str, object] = {}
 
@@ -97,7 +102,7 @@ class AgentRuns:
         how: dict[str, Any] = {
             "deps": dict(spec.options) or None,
             "usage_limits": UsageLimits(request_limit=spec.steps or REQUESTS),
-            "capabilities": [_Observing(self._world, self._worlds)],
+            "capabilities": [_Observing(self._world, self._observed)],
             "event_stream_handler": self._consumed if spec.streaming else None,
         }
         history = [*before, *theirs(said[:-1])]
@@ -106,7 +111,7 @@ class AgentRuns:
 
     async def _asked(self, *said: str, **how: Any) -> Any:  # noqa: ANN401  # of the framework
         """Return what a part of a run came to, and note what it left if it failed."""
-        with capture_run_messages() as messages:
+        with capture_run_messages() as messages, _in_turn():
             try:
                 return await self._agent.run(*said, **how)
             except UsageLimitExceeded:
@@ -194,11 +199,24 @@ class AgentRuns:
             )
 
 
-class _Observing(AbstractCapability[Any]):
-    """Puts down what tools of the subject's own do, inside all that it brings."""
+@contextmanager
+def _in_turn() -> Generator[None, None, None]:
+    """Have plain functions run in threads of the loop, which has them in one order.
 
-    def __init__(self, world: World, worlds: Collection[str]) -> None:
-        self._world, self._worlds = world, worlds
+    Those of anyio, which are used otherwise, come as they please.
+    """
+    with ThreadPoolExecutor(1) as one, Agent.using_thread_executor(one):
+        yield
+
+
+class _Observing(AbstractCapability[Any]):
+    """Says which call is run, and puts down what tools do that come with a run.
+
+    Inside all that a capability brings; what others do is put down where they run.
+    """
+
+    def __init__(self, world: World, observed: Collection[str]) -> None:
+        self._world, self._observed = world, observed
 
     async def wrap_tool_execute(
         self,
@@ -209,26 +227,45 @@ class _Observing(AbstractCapability[Any]):
         args: dict[str, Any],
         handler: Callable[[dict[str, Any]], Awaitable[Any]],
     ) -> Any:  # noqa: ANN401  # whatever a tool gives
-        """Run it; a tool of the world observes itself."""
+        """Run it, as the call that it is."""
         del ctx, tool_def
-        if call.tool_name in self._worlds:
-            return await handler(args)
-        own = OwnExecution(self._world, call.tool_name, written(args))
-        with calling(call.tool_call_id), own as done:
-            return done(await handler(args))
+        with calling(call.tool_call_id):
+            if call.tool_name in self._observed:
+                return await handler(args)
+            with OwnExecution(self._world, call.tool_name, written(args)) as done:
+                return done(await handler(args))
 
 
-def _names_of_the_worlds(agent: Agent[Any, Any]) -> Iterator[str]:
-    """Yield the names of an agent's tools that are the world's."""
+def _observed(agent: Agent[Any, Any], world: World) -> Iterator[str]:
+    """Yield the names of an agent's tools that are put down where they run.
+
+    Inside of what a subject wraps its toolsets in: such a wrapper answers for a tool
+    that failed just as a hook of a capability does.
+    """
     leaves: list[AbstractToolset[Any]] = []
     for toolset in agent.toolsets:
         toolset.apply(leaves.append)
     for leaf in leaves:
         if isinstance(leaf, FunctionToolset):
-            found = leaf.tools.items()
-            yield from (
-                name for name, tool in found if isinstance(tool, ScriptedAgentTool)
-            )
+            _observe(leaf, world)
+            yield from leaf.tools
+
+
+def _observe(leaf: FunctionToolset[Any], world: World) -> None:
+    """Put down what the tools of a toolset do, but for those of the world.
+
+    It may be one of the subject's module, which another world has seen before.
+    """
+    inner = inspect.unwrap(leaf.call_tool)
+
+    @functools.wraps(inner)
+    async def call_tool(name: str, tool_args: dict[str, Any], *more: Any) -> Any:  # noqa: ANN401  # as the toolset's own
+        if isinstance(leaf.tools.get(name), ScriptedAgentTool):
+            return await inner(name, tool_args, *more)
+        with OwnExecution(world, name, written(tool_args)) as done:
+            return done(await inner(name, tool_args, *more))
+
+    object.__setattr__(leaf, "call_tool", call_tool)
 
 
 STAGES: Final = tuple(
