@@ -150,12 +150,12 @@ def _engines(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _clauses(ids: Sequence[str]) -> tuple[Clause, ...]:
-    """Return the chosen clauses, all if none is; one that nothing checks is refused."""
-    found = contract().select(ids=ids)
-    for each in found if ids else ():
-        if each.status != "checked":
-            _refuse(f"{each.id} is {each.status}, so no check decides it: {each.why}")
+def _clauses(words: Sequence[str]) -> tuple[Clause, ...]:
+    """Return the chosen clauses, all if none is; refused if no check decides any."""
+    found = contract().select(words)
+    if not any(each.status == "checked" for each in found):
+        first = found[0]
+        _refuse(f"{first.id} is {first.status}, so no check decides it: {first.why}")
     return found
 
 

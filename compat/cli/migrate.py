@@ -46,7 +46,7 @@ from compat.cli.migrate_programs import (
 from compat.cli.migrate_recordings import RecordedOld, of_recordings, recorded_json
 from compat.cli.migrate_scan import scan
 from compat.cli.migrate_sides import SideOptions, of_sides
-from compat.cli.on import ON
+from compat.cli.shared_options import CLUSTER, engine_profile
 from compat.cli.values import OUTPUT_FOLDER, PATH, at_least, one_of
 from compat.migration.options import (
     DOMAINS,
@@ -91,7 +91,14 @@ app = group("Check that migrated middleware still does the same.")
 @argument(
     "subjects", "module:name, file.py:name or file.py", nargs=-1, metavar="OLD NEW"
 )
-@option("--old", about="OLD of an earlier commit: REV:file.py:name", part=SIDES_PART)
+@option(
+    "--old-commit",
+    "old",
+    about="OLD of an earlier commit: REV:file.py:name",
+    metavar="SUBJECT",
+    formerly=("--old",),
+    part=SIDES_PART,
+)
 @option(
     "--old-engine",
     about="what OLD is played on if it is not in Python: eino@0.7.37, ai-sdk@4",
@@ -125,11 +132,10 @@ app = group("Check that migrated middleware still does the same.")
 )
 @SEED
 @SECONDS
-@option(
-    "--profile",
-    about="the profile of the engine that plays both sides",
-    default="seed-001",
+@engine_profile(
+    "the profile of the engine that plays both sides",
     part=WORLDS_PART,
+    default="seed-001",
 )
 @option(
     "--reproducer",
@@ -159,7 +165,7 @@ app = group("Check that migrated middleware still does the same.")
     part=SIDES_PART,
 )
 @flag("--strict", about="what holds weakly does not pass: exit code 4")
-@option("--on", about=ON, metavar="WORKERS")
+@CLUSTER
 @flag(
     "--verbose",
     "-v",
@@ -323,7 +329,7 @@ def _wrong_pair(
 ) -> str:
     """Return what is wrong with the line of a pair, "" if nothing is."""
     if on is not None:
-        return "--on shares the pieces of a folder: it goes with --all"
+        return "--cluster shares the pieces of a folder: it goes with --all"
     if reports:
         return "--reports goes with --all; a pair is always reported on"
     if resume:
@@ -355,7 +361,7 @@ def _wrong_folder(on: str | None, *, wire: bool, resume: bool, pairs: bool) -> s
     if resume and wire:
         return "what is played over the wire is not kept, so --resume is not for --wire"
     if on is not None and wire:
-        return "--on has workers play in process, so not with --wire"
+        return "--cluster has workers play in process, so not with --wire"
     return ""
 
 

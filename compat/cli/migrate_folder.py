@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.cli.migrate_files import ReportFiles, from_root, header_of
 from compat.cli.migrate_options import reach_lines, wire_lines_of
-from compat.cli.on import spread_on
+from compat.cli.spread_on import spread_on
 from compat.verdicts.exit_codes import INTERRUPTED
 
 if TYPE_CHECKING:
