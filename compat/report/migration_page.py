@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 from compat.report.conform_text import counted
 from compat.report.counterexample import code
 from compat.report.divergence_sentence import sentence
+from compat.report.glossary import PageWords
 from compat.report.migration import (
     NEXT,
     facts,
@@ -67,6 +68,7 @@ def page_text(cases: Sequence[JudgedCase]) -> str:
     parts = [*map(_part, cases)]
     return page(
         "migration",
+        words=PageWords(),
         count=count,
         built=", ".join(f"{name} {version}" for name, version in built.items()),
         sharp=any(each.sharpness for each in parts),
