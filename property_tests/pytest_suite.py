@@ -9,7 +9,7 @@ came of it. With pytest-xdist every engine stays on one worker.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -33,6 +33,7 @@ from property_tests.judging.inputs import ConformRequest
 from property_tests.judging.pool import EngineLostError, Pool
 from property_tests.known.entries import KnownFailures, KnownFailuresError
 from property_tests.known.states import known_of, unmatched
+from property_tests.pytest_summary import TITLE, summary_lines, tell, told_by
 from property_tests.registry import Clause, UnknownSelectorError, contract
 from refengine.errors import UnknownProfileError
 from refengine.profile import profile
@@ -150,12 +151,12 @@ def _engines(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _clauses(ids: Sequence[str]) -> tuple[Clause, ...]:
-    """Return the chosen clauses, all if none is; one that nothing checks is refused."""
-    found = contract().select(ids=ids)
-    for each in found if ids else ():
-        if each.status != "checked":
-            _refuse(f"{each.id} is {each.status}, so no check decides it: {each.why}")
+def _clauses(words: Sequence[str]) -> tuple[Clause, ...]:
+    """Return the chosen clauses, all if none is; refused if no check decides any."""
+    found = contract().select(words)
+    if not any(each.status == "checked" for each in found):
+        first = found[0]
+        _refuse(f"{first.id} is {first.status}, so no check decides it: {first.why}")
     return found
 
 
@@ -185,6 +186,7 @@ class EngineTests:
         """
         self._judged: dict[str, JudgedEngine] = {}
         self._loaded: dict[str, Mapping[str, Any]] = {}
+        self._words: Sequence[str] = given["refengine_engine_clause"] or ()
         with mistakes():
             self.request = request_of(given)
             import_files(self.request.worlds)  # a mistake in one comes before all else
@@ -198,6 +200,12 @@ class EngineTests:
     def checked(self) -> tuple[Clause, ...]:
         """The chosen clauses that a check decides."""
         return tuple(each for each in self.request.clauses if each.status == "checked")
+
+    def tell(
+        self, engine: str, clause: str, record: Callable[[str, object], None]
+    ) -> None:
+        """Leave with a test what the summary says of its clause."""
+        tell(record, engine, clause, self._of(engine).results.get(clause))
 
     def settle(self, engine: str, clause: str) -> None:
         """Pass, fail, skip or expect to fail, as the clause was judged."""
@@ -243,6 +251,17 @@ class EngineTests:
             text = f"refengine: {engine}{version}, profile {said['profile']}"
             found.append(f"{text}: {len(absent)} not applicable{some(absent)}")
         return [plain(each) for each in found]
+
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter
+    ) -> None:
+        """Say of each engine whether it keeps what was asked, and where to read on."""
+        every = (each for found in terminalreporter.stats.values() for each in found)
+        told = told_by(each for each in every if isinstance(each, pytest.TestReport))
+        if told:
+            terminalreporter.section(TITLE)
+            for line, wrong in summary_lines(told, self.request, self._words):
+                terminalreporter.write_line(line, red=wrong)
 
     def pytest_pycollect_makemodule(
         self, module_path: Path, parent: pytest.Collector

@@ -237,7 +237,8 @@ class UnknownSelectorError(LookupError):
         self.close = tuple(close)
         nearly = f"did you mean {', '.join(self.close)}?" if self.close else ""
         if selector.upper() in FAMILIES:
-            nearly = f"'-k {selector.upper()}' chooses the clauses of that family"
+            listed = f"refengine clause list --clause {selector.upper()}"
+            nearly = f"that is a family, which '{listed}' lists"
         hint = nearly or "'refengine clause list' shows all"
         super().__init__(f"no clause matches {selector!r}; {hint}")
 
@@ -271,29 +272,26 @@ class Contract(Frozen):
 
     def clause(self, id_: str) -> Clause:
         """Return the clause of that id, in any case; raises UnknownSelectorError."""
-        [found] = self.select(ids=(id_,))
-        return found
+        wanted = id_.strip().upper()
+        for each in self.clauses:
+            if each.id == wanted:
+                return each
+        raise UnknownSelectorError(id_, self.ids)
 
     def select(
         self,
         words: Sequence[str] = (),
-        ids: Sequence[str] = (),
         without: Sequence[str] = (),
     ) -> tuple[Clause, ...]:
-        """Return the clauses that some word or id chooses; all if nothing is given.
+        """Return the clauses that some word chooses; all if none is given.
 
-        An id is written whole, in any case. A word, in any case too, chooses the ids
-        that begin with it, so that RD is not found in ORD, or else those that have it
-        anywhere. The words of ``without`` take clauses out again. Raises
-        UnknownSelectorError for one that matches nothing, and EverythingExcludedError.
+        A word, in any case, is an id, or chooses the ids that begin with it, so that RD
+        is not found in ORD, or else those that have it anywhere. The words of
+        ``without`` take clauses out again. Raises UnknownSelectorError for one that
+        matches nothing, and EverythingExcludedError.
         """
         chosen = {id_ for each in words for id_ in self.matching(each)}
-        for each in ids:
-            id_ = each.strip().upper()
-            if id_ not in self.ids:
-                raise UnknownSelectorError(each, self.ids)
-            chosen.add(id_)
-        if not words and not ids:
+        if not words:
             chosen.update(self.ids)
         left = chosen.difference(*(self.matching(each) for each in without))
         if not left:
@@ -301,10 +299,10 @@ class Contract(Frozen):
         return tuple(each for each in self.clauses if each.id in left)
 
     def taken_out(
-        self, words: Sequence[str], ids: Sequence[str], without: Sequence[str]
+        self, words: Sequence[str], without: Sequence[str]
     ) -> Mapping[str, int]:
         """Return how many of the chosen clauses each word of ``without`` takes out."""
-        chosen = {each.id for each in self.select(words, ids)}
+        chosen = {each.id for each in self.select(words)}
         return {each: len(chosen.intersection(self.matching(each))) for each in without}
 
     def matching(self, word: str) -> list[str]:

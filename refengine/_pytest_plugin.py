@@ -30,7 +30,7 @@ OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
         "--engine-clause": {
             "action": "append",
             "metavar": "ID",
-            "help": "judge only this clause",
+            "help": "judge only these: an id, a family (ORD) or part of an id",
         },
         "--engine-profile": {"metavar": "NAME", "help": "judge under this profile"},
         "--engine-examples": {

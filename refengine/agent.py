@@ -69,8 +69,8 @@ class Agent:
         ctx: Context,
         plan: Plan | None,
     ) -> None:
-        self.machine = machine
-        self.extensions = extensions
+        self.machine: CompiledAgent = machine
+        self.extensions: Extensions = extensions
         self._planner = planner
         self._ctx = ctx
         self._plan = plan

@@ -88,7 +88,7 @@ class CancellationWatch:
     def __init__(self) -> None:
         self.count: Callable[[], int] = _never
         """How often it was cancelled; its own method, because every event asks."""
-        self.had = 0
+        self.had: int = 0
 
     def begin(self) -> None:
         """Watch the task that runs now, from now on."""

@@ -167,9 +167,9 @@ class Layer:
     def __init__(
         self, name: LayerName, *, wrap: Wrap | None = None, bind: Bind | None = None
     ) -> None:
-        self.name = name
-        self.wrap = wrap
-        self.bind = bind
+        self.name: LayerName = name
+        self.wrap: Wrap | None = wrap
+        self.bind: Bind | None = bind
 
 
 class KeptCalls(Protocol):
@@ -209,7 +209,7 @@ class Onion:
         *,
         kept: KeptCalls | None = None,
     ) -> None:
-        self.result_type = result_type
+        self.result_type: type[object] = result_type
         self._keep = keep
         self._kept = kept
 
@@ -334,18 +334,18 @@ class CallScope:
         follows: bool = False,  # noqa: FBT002  # made for every call
         raises_again: bool = True,  # noqa: FBT002  # as follows
     ) -> None:
-        self.run_path = run_path
-        self.locals = run_locals
-        self.tool = tool
-        self.call_id = call_id
+        self.run_path: tuple[str, ...] = run_path
+        self.locals: RunLocals = run_locals
+        self.tool: CalledTool | None = tool
+        self.call_id: str | None = call_id
         self.faults: dict[int, tuple[BaseException, int]] | None = None
         self.made: RefengineError | None = None
         self.readers: list[StreamReader[Any]] = []
         self.shown: ModelRequest | None = None
         self.changed: tuple[str, str] | None = None
         self.action: AgentAction | None = None
-        self.follows = follows
-        self.raises_again = raises_again
+        self.follows: bool = follows
+        self.raises_again: bool = raises_again
         self.stopped: Interrupt | None = None
         self.entry: Questioned | None = None
 
@@ -412,9 +412,9 @@ class LayerName:
     __slots__ = ("hook", "owner", "position")
 
     def __init__(self, owner: str, position: int, hook: str) -> None:
-        self.owner = owner
-        self.position = position
-        self.hook = hook
+        self.owner: str = owner
+        self.position: int = position
+        self.hook: str = hook
 
 
 SCOPE: Final = cast("ContextVar[CallScope]", CALL)

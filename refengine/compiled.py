@@ -50,8 +50,12 @@ class Binder:
                 kind: [layer.per_call() for layer in found]
                 for kind, found in layers.items()
             }
-        self.invokable = ToolOnion("invokable", layers["invokable"], kept=kept)
-        self.streamable = ToolOnion("streamable", layers["streamable"], kept=kept)
+        self.invokable: ToolOnion = ToolOnion(
+            "invokable", layers["invokable"], kept=kept
+        )
+        self.streamable: ToolOnion = ToolOnion(
+            "streamable", layers["streamable"], kept=kept
+        )
         self._often = profile.wrapper_factory == "per_run"
         self._per_message = self._often and extensions.has_own
         self._kept: dict[int, tuple[Tool, BoundTool]] = {}

@@ -218,7 +218,9 @@ class MixedCapabilityError(ConfigurationError):
     def __init__(
         self, extension: str, methods: Iterable[str], hook: str = "before_agent"
     ) -> None:
-        self.extension, self.methods, self.hook = extension, tuple(methods), hook
+        self.extension: str = extension
+        self.methods: tuple[str, ...] = tuple(methods)
+        self.hook: str = hook
         self.__post_init__()
 
 
@@ -284,7 +286,9 @@ class UnknownProfileError(RefengineError, LookupError):
     says = "no profile {name!r}: {_hint}known are {known!j}"
 
     def __init__(self, name: str, known: Iterable[str], suggestion: str | None) -> None:
-        self.name, self.known, self.suggestion = name, tuple(known), suggestion
+        self.name: str = name
+        self.known: tuple[str, ...] = tuple(known)
+        self.suggestion: str | None = suggestion
         self.__post_init__()
 
     @property
@@ -407,7 +411,7 @@ class RetriesExhaustedError(RefengineError):
     )
 
     def __post_init__(self) -> None:
-        self.__cause__ = self.last
+        self.__cause__: BaseException | None = self.last
         super().__post_init__()
 
 
@@ -463,7 +467,8 @@ class ToolNotFound(RefengineError, LookupError):
     )
 
     def __init__(self, name: str, available: Iterable[str]) -> None:
-        self.name, self.available = name, tuple(available)
+        self.name: str = name
+        self.available: tuple[str, ...] = tuple(available)
         self.__post_init__()
 
     @property
@@ -502,7 +507,7 @@ class UnansweredCallsError(RefengineError):
     )
 
     def __init__(self, call_ids: Iterable[str]) -> None:
-        self.call_ids = tuple(call_ids)
+        self.call_ids: tuple[str, ...] = tuple(call_ids)
         self.__post_init__()
 
 
@@ -611,7 +616,9 @@ class UnknownToolNameError(RefengineError, LookupError):
     def __init__(
         self, owner: str, names: Iterable[str], available: Iterable[str]
     ) -> None:
-        self.owner, self.names, self.available = owner, tuple(names), tuple(available)
+        self.owner: str = owner
+        self.names: tuple[str, ...] = tuple(names)
+        self.available: tuple[str, ...] = tuple(available)
         self.__post_init__()
 
     @property

@@ -105,9 +105,9 @@ class AgentConfig:
         run: tuple[Sequence[Message], Options] | None = None,
         return_directly: dict[str, bool] | None = None,
     ) -> None:
-        self.instruction = instruction
-        self.tools = tools
-        self.return_directly = return_directly
+        self.instruction: str = instruction
+        self.tools: list[ToolMeta] = tools
+        self.return_directly: dict[str, bool] | None = return_directly
         self._input = None if run is None else run[0]
         self._run_options = None if run is None else run[1]
 

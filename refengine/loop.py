@@ -108,6 +108,8 @@ class Loop:
     )
     watch: CancellationWatch
     """Set by whoever runs it: knows whether the run was cancelled."""
+    cell: StateCell
+    """What the passes of an iteration share; there where it has any."""
     attempt: int
     """The attempt at the model that the iteration begins with."""
     shown_before: frozenset[str] | None
@@ -122,30 +124,30 @@ class Loop:
         streaming: bool,
         options: Options = NO_OPTIONS,
     ) -> None:
-        self.owed = False
+        self.owed: bool = False
         self.interrupts: tuple[Pending, ...] = ()
-        self.machine = machine
+        self.machine: CompiledAgent = machine
         self.before: Sequence[Phase] = machine.before
         self.after: Sequence[Phase] = machine.after
         self.attempt = 1
         self.shown_before = None
-        self.plan = plan
-        self.streaming = streaming
-        self.options = options
+        self.plan: Plan = plan
+        self.streaming: bool = streaming
+        self.options: Options = options
         self.locals: RunLocals = {}
-        self.run_path = (*ctx.run_path, machine.name)
-        self.ctx = at_point(ctx, self.run_path, None, self.locals)
+        self.run_path: tuple[str, ...] = (*ctx.run_path, machine.name)
+        self.ctx: Context = at_point(ctx, self.run_path, None, self.locals)
         self.bound: Mapping[str, BoundTool] = {}
         self._single_call = plan.without_tools and machine.calls_once
         self.model_call: ModelCall | None = None
         self.attempts: Attempts | None = None
         self.live: SharedStream[MessageChunk] | None = None
         self.batch: CallBatch | None = None
-        self.sends_history = machine.sends_history
+        self.sends_history: bool = machine.sends_history
         self._follows = machine.profile.changed_call_id == "taken_over"
         self.system: Message | None = None
         self.this_call: History | None = None
-        self.history = History(messages)
+        self.history: History = History(messages)
         self.first: Message | None = None
         if plan.instruction:
             system = Message("system", plan.instruction)
@@ -156,7 +158,7 @@ class Loop:
                 self.system = system
         self.status: Status = "error"
         self.answer: Message | None = None
-        self.iterations = 0
+        self.iterations: int = 0
         self.events: list[AgentEvent] = []
 
     async def run(  # noqa: C901, PLR0912  # the order of a run, in one place

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, takewhile
 from operator import eq, is_, truth
-from typing import Final, Literal, TypeAlias, cast, overload
+from typing import ClassVar, Final, Literal, TypeAlias, cast, overload
 
 Json: TypeAlias = (
     "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -317,7 +317,7 @@ class History(Sequence[Message]):
         theirs = cast("Sequence[object]", other)
         return len(self) == len(theirs) and all(map(eq, self, theirs))
 
-    __hash__ = None  # type: ignore[assignment]  # equal to lists, which have none
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # equal to lists, which have none
 
     def __repr__(self) -> str:
         return f"History({list(self)!r})"

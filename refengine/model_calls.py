@@ -90,8 +90,8 @@ class ModelOnion:
         retry: ModelRetry | None = None,
         raises_again: bool = True,
     ) -> None:
-        self.retry = retry
-        self.raises_again = raises_again
+        self.retry: ModelRetry | None = retry
+        self.raises_again: bool = raises_again
         self._kept = kept
         others = () if retry is None else retry.fall_back
         self._others = [
@@ -192,7 +192,7 @@ class ModelCall:
     ) -> None:
         self._onion = onion
         self._request = request
-        self.scope = CallScope(run_path, run_locals)
+        self.scope: CallScope = CallScope(run_path, run_locals)
 
     @property
     def shown(self) -> Sequence[ToolInfo]:
@@ -269,7 +269,9 @@ class Attempts:
         self._request = request
         self._at = at
         self._retry = retry
-        self.number = min(number, retry.attempts)  # the policy may have changed since
+        self.number: int = min(
+            number, retry.attempts
+        )  # the policy may have changed since
         self._attempt = self._new_attempt()
 
     @property
@@ -324,11 +326,11 @@ class Attempt:
     __slots__ = ("_number", "_retry", "_verdict", "call", "left_alone")
 
     def __init__(self, call: ModelCall, retry: ModelRetry, number: int) -> None:
-        self.call = call
+        self.call: ModelCall = call
         self._retry = retry
         self._number = number
         self._verdict: Verdict | None = None
-        self.left_alone = False
+        self.left_alone: bool = False
 
     def left(self, leaving: Exception) -> Verdict:
         """Return how it goes on after an error that left the call."""

@@ -82,12 +82,12 @@ class Planner:
         profile: Profile,
         on_notice: OnNotice | None,
     ) -> None:
-        self.config = config
-        self.extensions = extensions
-        self.profile = profile
+        self.config: ToolsConfig = config
+        self.extensions: Extensions = extensions
+        self.profile: Profile = profile
         self._one_entry = profile.equal_tool_names == "one_entry"
         self._on_notice = on_notice
-        self.instruction = instruction_with(
+        self.instruction: str = instruction_with(
             instruction,
             (each.struct.additional_instruction for each in extensions.middlewares),
             profile,
@@ -301,10 +301,10 @@ class ToolFold:
     __slots__ = ("index", "metas", "nulled", "one_entry")
 
     def __init__(self, metas: Sequence[ToolMeta], *, one_entry: bool) -> None:
-        self.metas = list(metas)
-        self.one_entry = one_entry
-        self.nulled = False
-        self.index = {meta.name: at for at, meta in enumerate(metas)}
+        self.metas: list[ToolMeta] = list(metas)
+        self.one_entry: bool = one_entry
+        self.nulled: bool = False
+        self.index: dict[str, int] = {meta.name: at for at, meta in enumerate(metas)}
 
     def null(self) -> list[ToolMeta]:
         """Take null for the list; return the empty one that comes in its place."""

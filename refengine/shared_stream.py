@@ -39,7 +39,7 @@ class SharedStream(Generic[T]):
 
     def __init__(self, source: StreamReader[T], scope: CallScope) -> None:
         self._source = source
-        self.scope = scope
+        self.scope: CallScope = scope
         self._lock = asyncio.Lock()
         self._pulling: asyncio.Task[None] | None = None
         self._ended = False

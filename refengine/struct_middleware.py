@@ -67,7 +67,7 @@ class StateCell:
 
     def __init__(self, *, without_tools: bool = False) -> None:
         self.state: ChatModelAgentState | None = None
-        self.without_tools = without_tools
+        self.without_tools: bool = without_tools
 
 
 class StatePass(Protocol):

@@ -81,16 +81,20 @@ class ToolCallRun:
         "stopped",
         "text",
     )
+    begun: bool
+    """Whether it was begun, so that it is told as not ended where it stops."""
 
     def __init__(
         self, call: ToolCall, tool: BoundTool, scope: CallScope, options: Options
     ) -> None:
-        self.call = call
+        self.call: ToolCall = call
         self.text: str | None = None
         self.error: Exception | None = None
         self._tool = tool
-        self.scope = scope
-        self.input = ToolCallInput(call.name, call.arguments, call.id, options)
+        self.scope: CallScope = scope
+        self.input: ToolCallInput = ToolCallInput(
+            call.name, call.arguments, call.id, options
+        )
         self.live: SharedStream[str] | None = None
         self._names: Sequence[LayerName] = ()
         self._message: Message | None = None
@@ -99,7 +103,7 @@ class ToolCallRun:
         self.begun = False
         self.fault: Exception | None = None
         self.record: CallRecord | None = None
-        self.stopped = False
+        self.stopped: bool = False
 
     @property
     def opened(self) -> bool:
@@ -287,7 +291,7 @@ class AbsentTool:
     """Stands for a tool that is not there (posture ``unknown_tool``)."""
 
     def __init__(self, name: str, text: str) -> None:
-        self.info = ToolInfo(name)
+        self.info: ToolInfo = ToolInfo(name)
         self._text = text
 
     async def invoke(self, *_: object) -> str:
@@ -310,12 +314,12 @@ class UnknownCall:
     __slots__ = ("_answer", "answered", "call", "error", "stopped", "text")
 
     def __init__(self, call: ToolCall, answer: Callable[[str, str], str]) -> None:
-        self.call = call
+        self.call: ToolCall = call
         self._answer = answer
-        self.answered = False
+        self.answered: bool = False
         self.error: Exception | None = None
-        self.stopped = False
-        self.text = ""
+        self.stopped: bool = False
+        self.text: str = ""
 
     def ask(self) -> None:
         """Take what the handler answers; siblings run on, and an error waits."""
@@ -376,9 +380,9 @@ class CallBatch:
         "interrupted",
         "runs",
     )
-    in_turn: ClassVar = True
+    in_turn: ClassVar[bool] = True
     """Whether a call begins when those before it have ended."""
-    held_first: ClassVar = False
+    held_first: ClassVar[bool] = False
     """Whether the event that is held comes before all streams were read."""
 
     def __init__(
@@ -391,12 +395,12 @@ class CallBatch:
         held: ToolCallRun | None,
         profile: Profile,
     ) -> None:
-        self.calls = calls
-        self.runs = runs
+        self.calls: Sequence[AnyCall] = calls
+        self.runs: Sequence[ToolCallRun] = runs
         self.delivered_before: frozenset[AnyCall] = frozenset()
         """The calls whose events the consumer had before the run was interrupted."""
         self._holds_back = False
-        self.interrupted = False
+        self.interrupted: bool = False
         """Whether a call asks for something, or waits for its answer."""
         self._ctx = ctx
         self._streaming = streaming

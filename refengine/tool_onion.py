@@ -50,9 +50,9 @@ class ToolLayer:
         wrap: Callable[..., Any] | None = None,
         factory: Factory | None = None,
     ) -> None:
-        self.name = name
-        self.wrap = wrap
-        self.factory = factory
+        self.name: LayerName = name
+        self.wrap: Callable[..., Any] | None = wrap
+        self.factory: Factory | None = factory
 
     def per_call(self) -> ToolLayer:
         """Return this layer with its factory called anew in every call."""
@@ -105,7 +105,7 @@ class ToolOnion:
             self._onion = Onion(StreamToolCallResult, _keep, kept=kept)
         if kept is not None:
             innermost = kept.kept_call("tool", innermost)
-        self.names = tuple(layer.name for layer in layers)
+        self.names: tuple[LayerName, ...] = tuple(layer.name for layer in layers)
         shared = len(layers)
         while shared and layers[shared - 1].factory is None:
             shared -= 1
@@ -125,7 +125,7 @@ class BoundTool:
     __slots__ = ("_invokable", "_names", "_streamable", "info", "invoke", "stream")
 
     def __init__(self, meta: ToolMeta, invokable: ToolOnion, stream: ToolOnion) -> None:
-        self.info = meta.tool.info
+        self.info: ToolInfo = meta.tool.info
         self.invoke: Any = getattr(meta.tool, "invoke", None)
         self.stream: Any = getattr(meta.tool, "stream", None)
         self._names = (invokable.names, stream.names)

@@ -305,3 +305,35 @@ def test_what_would_be_lost_is_not_mended(tmp_path) -> None:
     assert found.returncode == 2
     assert "leak.yaml: it has metadata, so it is not written anew" in found.stderr
     assert path.read_text("utf-8") == text
+
+
+def test_compare_proposes_what_makes_a_recording_replay(tmp_path) -> None:
+    for name, drawn in (("one", "0123456789ab"), ("other", "ba9876543210")):
+        body = json.dumps({"messages": [], "trace": drawn})
+        request = {
+            "method": "POST",
+            "uri": "http://127.0.0.1:1/v1/chat",
+            "headers": {"content-type": ["application/json"]},
+            "body": body,
+        }
+        response = {
+            "status": {"code": 200, "message": "OK"},
+            "headers": {},
+            "body": {"string": "{}"},
+        }
+        interaction = {"request": request, "response": response}
+        cassette = {"version": 1, "interactions": [interaction]}
+        (tmp_path / f"{name}.json").write_text(json.dumps(cassette), "utf-8")
+
+    done = command("compare", tmp_path / "one.json", tmp_path / "other.json")
+
+    serve = f"refengine cassette serve {tmp_path / 'one.json'}"
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "1 request compared",
+        "body.json.trace: looks like an id that is drawn anew, in 1 of 1 request",
+        '  "0123456789ab"',
+        '  "ba9876543210"',
+        f"to leave out what was drawn: {serve} --field trace",
+        "the rest is equal",
+    ]

@@ -192,7 +192,7 @@ def test_folder_is_judged_alike_on_workers_and_when_one_of_them_is_killed(
 
 def test_command_says_the_same_with_and_without_workers(tmp_path, folder):
     said = {}
-    for on in ((), ("--on", "local:1")):
+    for on in ((), ("--cluster", "local:1")):
         file = tmp_path / f"{len(on)}.json"
         line = ("--all", str(folder / "a"), "--examples", "1", "--json", str(file))
         ended = refengine("migrate", "check", *line, *on, at=tmp_path)
@@ -338,7 +338,14 @@ def test_interrupted_command_takes_back_what_is_queued(workers, tmp_path):
     write_entries(tmp_path / "all.gz", entries)
     line = ("corpus", "exercise", "all.gz", "--out", "seen.gz")
     command = subprocess.Popen(
-        [sys.executable, "-c", HEARS_CTRL_C, *line, "--on", workers.scheduler_address],
+        [
+            sys.executable,
+            "-c",
+            HEARS_CTRL_C,
+            *line,
+            "--cluster",
+            workers.scheduler_address,
+        ],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
@@ -355,7 +362,7 @@ def test_interrupted_command_takes_back_what_is_queued(workers, tmp_path):
 def test_rows_are_told_alike_and_workers_show_how_far_they_are(tmp_path, monkeypatch):
     here = refengine("observe", str(ROWS), at=tmp_path)
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    there = refengine("observe", str(ROWS), "--on", "local:1", at=tmp_path)
+    there = refengine("observe", str(ROWS), "--cluster", "local:1", at=tmp_path)
     assert (there.returncode, plain(there.stdout)) == (0, here.stdout)
     assert "units: rows" in there.stderr
     assert "1/1" in plain(there.stderr)

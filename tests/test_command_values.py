@@ -63,7 +63,13 @@ def weigh(tmp_path, monkeypatch, capsys):
 
     @command()
     @argument("stones", "what is weighed", nargs=-1, required=True)
-    @option("--times", about="so often", kind=at_least(0, 9), default=1)
+    @option(
+        "--times",
+        about="so often",
+        kind=at_least(0, 9),
+        default=1,
+        formerly=("--often", "-n"),
+    )
     @option("--least", about="at least", kind=at_least(0.5), default=0.5)
     @option("--seed", about="other numbers", kind=WHOLE, default=7)
     @flag("--heavy", about="heavy ones only")
@@ -74,7 +80,9 @@ def weigh(tmp_path, monkeypatch, capsys):
     @option("--known", about="a file that is there", kind=FILE_THERE)
     @option("--out", about="a file", kind=FILE)
     @option("--folder", about="a folder", kind=FOLDER)
-    @option("-k", "words", about="part of a name", multiple=True)
+    @option(
+        "-k", "words", about="part of a name", multiple=True, formerly=("--wording",)
+    )
     def app(**found: Any) -> int:
         """Weigh stones."""
         given.append(found)
@@ -121,6 +129,35 @@ def test_a_value_is_what_its_kind_reads(weigh, line, changed) -> None:
     assert {k: type(v) for k, v in given.items()} == {
         k: type(v) for k, v in {**DEFAULTS, **changed}.items()
     }
+
+
+@pytest.mark.parametrize(
+    ("line", "changed", "told"),
+    [
+        ("a --often 3", {"times": 3}, ["--often is called --times now"]),
+        ("a -n3", {"times": 3}, ["-n is called --times now"]),
+        ("a --wording=one", {"words": ("one",)}, ["--wording is called -k now"]),
+        (
+            "a -k one --wording two",
+            {"words": ("one", "two")},
+            ["--wording is called -k now"],
+        ),
+    ],
+)
+def test_an_option_works_by_a_name_that_it_had_and_says_so(
+    weigh, line, changed, told
+) -> None:
+    code, [given], err = weigh(line)
+
+    assert (code, given) == (0, {**DEFAULTS, **changed})
+    assert err.splitlines() == [f"refengine weigh: {each}" for each in told]
+
+
+def test_a_value_by_a_former_name_is_refused_as_by_the_new_one(weigh) -> None:
+    code, _, err = weigh("a --often x")
+
+    assert code == 2
+    assert "'--times': 'x' is not a whole number." in err
 
 
 @pytest.mark.parametrize(

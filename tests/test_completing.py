@@ -53,7 +53,7 @@ def completed(line: str) -> set[str]:
         ("clause explain INT-00", {"INT-001"}),
         ("conform reference -k OR", {"ORD", "ORD-001"}),
         ("profile diff eino-0.", {"eino-0.7", "eino-0.7.37", "eino-0.8"}),
-        ("conform reference --profile seed", {"seed-001"}),
+        ("conform reference --engine-profile seed", {"seed-001"}),
         ("clause list --status un", {"untestable"}),
     ],
 )

@@ -112,7 +112,7 @@ class Backwards(Right):
         (("reference", "-k", "ODR"), "no clause matches 'ODR'"),
         (("reference", "--clause", "ORD-999"), "no clause matches 'ORD-999'"),
         (("reference", "reference"), "two of the engines are called 'reference'"),
-        (("reference", "--profile", "seed-002"), "seed-002"),
+        (("reference", "--engine-profile", "seed-002"), "seed-002"),
         (("nowhere.py:Engine",), "nowhere.py"),
         (("reference", "--show-trace", "ORD-999"), "no clause matches 'ORD-999'"),
         (("reference", "--known", "nowhere.toml"), "nowhere.toml"),

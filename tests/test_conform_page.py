@@ -110,7 +110,7 @@ def test_clauses_that_were_not_selected_have_no_row() -> None:
 
     assert [each["href"] for each in Reader(text).classed("cell")] == ["#ORD-002-1"]
     assert "<dd>1 of 1 clause</dd>" in text
-    assert "<dd>0.1, 2 clauses</dd>" in text
+    assert "0.1, 2 clauses" in Reader(text).text
 
 
 def test_failing_clause_is_open_and_tells_its_cause() -> None:

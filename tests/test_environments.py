@@ -367,7 +367,7 @@ def test_door_to_a_dialect_is_judged_with_packages_of_its_own(tmp_path: Path) ->
         (("eino@0.9.13", "--with", "greeting"), "eino@0.9.13 is behind a driver"),
         (("--store", "m:S", "--with", "greeting"), "with what refengine itself runs"),
         (
-            ("reference", "--on", "2", "--with", "greeting"),
+            ("reference", "--cluster", "2", "--with", "greeting"),
             "workers elsewhere run with",
         ),
     ],

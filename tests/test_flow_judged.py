@@ -39,7 +39,14 @@ def run(capsys, *arguments: str) -> tuple[int, str, str]:
 
 def test_the_command_judges_the_reference(capsys) -> None:
     code, out, _ = run(
-        capsys, "conform", "flow", *QUICK, "--profile", "adk-py-2", "-k", "FLOW-00"
+        capsys,
+        "conform",
+        "flow",
+        *QUICK,
+        "--engine-profile",
+        "adk-py-2",
+        "-k",
+        "FLOW-00",
     )
 
     assert code == 0

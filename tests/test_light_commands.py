@@ -174,9 +174,9 @@ OWN = (
     "migrate check old.py --all .",
     "migrate check --all . --require identical",
     "migrate check old.py new.py --require same-efects",
-    "migrate check old.py new.py --profile seed-01",
+    "migrate check old.py new.py --engine-profile seed-01",
     "migrate check old.py new.py --wire --reproducer again",
-    "observe rows.json --profile seed-01",
+    "observe rows.json --engine-profile seed-01",
     "profile diff seed-001 seed-01",
 )
 

@@ -90,7 +90,7 @@ def made(monkeypatch, capsys, *args: str) -> tuple[object, str]:
 
 
 def test_command_lists_what_no_clause_notices(monkeypatch, capsys) -> None:
-    code, told = made(monkeypatch, capsys, "-k", "Context.__repr__")
+    code, told = made(monkeypatch, capsys, "--function", "Context.__repr__")
 
     assert code == 1
     assert "refengine/context.py:79  Context.__repr__" in told
@@ -98,7 +98,7 @@ def test_command_lists_what_no_clause_notices(monkeypatch, capsys) -> None:
 
 
 def test_command_succeeds_where_each_is_noticed(monkeypatch, capsys) -> None:
-    code, told = made(monkeypatch, capsys, "-k", "CallBatch.snapshots")
+    code, told = made(monkeypatch, capsys, "--function", "CallBatch.snapshots")
 
     assert (code, told) == (
         0,
@@ -107,7 +107,7 @@ def test_command_succeeds_where_each_is_noticed(monkeypatch, capsys) -> None:
 
 
 def test_command_says_that_nothing_was_made(monkeypatch, capsys) -> None:
-    code, _ = made(monkeypatch, capsys, "-k", "nowhere")
+    code, _ = made(monkeypatch, capsys, "--function", "nowhere")
 
     assert code == 4
 

@@ -387,7 +387,7 @@ def test_old_may_be_of_an_earlier_commit(command, tmp_path: Path) -> None:
         subprocess.run([*git, *step], cwd=tmp_path, check=True)
     (tmp_path / "old.py").write_text("raise RuntimeError('not this one')\n", "utf-8")
 
-    done = command("--old", "HEAD:old.py", new(TELLS))
+    done = command("--old-commit", "HEAD:old.py", new(TELLS))
 
     assert done.code == 0, done.out + done.err
     assert "old  HEAD:old.py" in done.out
@@ -509,7 +509,7 @@ def test_a_new_side_that_cannot_be_built_diverges(command) -> None:
             ["old.py", "new.py", "--require", "same-efects"],
             "did you mean 'same-effects'",
         ),
-        (["old.py", "new.py", "--profile", "seed-01"], "seed-001"),
+        (["old.py", "new.py", "--engine-profile", "seed-01"], "seed-001"),
         (["old.py", "new.py", "--settings", "no.toml"], "no.toml: No such file"),
         (["old.py", "HEAD:new.py:subject"], "only OLD may have a revision"),
         (["--all", ".", "old.py"], "--all takes all else from each migration.toml"),

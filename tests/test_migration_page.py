@@ -97,7 +97,7 @@ def test_world_of_a_recording_is_called_a_part_of_it():
     instruction = replace(FOUND, code="INSTRUCTION")
     text = page_text([case(replace(recorded, divergence=instruction))])
 
-    assert "<h3>The shortest part of a recorded session that shows it</h3>" in text
+    assert "<h3>The shortest part of a recorded <a " in text
     assert "<dt>note</dt><dd>NEW was given the instruction that OLD sent" in text
     assert "<h3>The smallest world found" in page_text([case(DIVERGES)])
 

@@ -1,11 +1,16 @@
 """migration.toml: what it may say, and what is told of everything else."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
+from compat.cli.init import migration_files
 from compat.migration.folder import NoPiecesError, pieces_in
-from compat.migration.settings import SettingsError, load_settings
+from compat.migration.settings import SCHEMA, SettingsError, load_settings, schema_text
+from compat.verdicts.relations import RELATIONS
+from tools.site.formats import schemas_made
 
 
 def written(folder: Path, text: str, *files: str) -> Path:
@@ -117,3 +122,31 @@ def test_pieces_are_folders_with_settings_in_order_of_their_names(
             written(tmp_path / name, "[cases.'x.py']", "x.py")
 
     assert [piece.name for piece in pieces_in(tmp_path)] == ["a", "b"]
+
+
+def test_the_first_line_that_init_writes_names_a_schema_that_stands_beside_it() -> None:
+    """Taplo and Tombi read a comment of this form: a path from the file's folder."""
+    first = migration_files()["migration.toml"].splitlines()[0]
+
+    named = re.fullmatch(r"#:schema \./(\S+\.json)", first)
+
+    assert named is not None
+    schema = json.loads(migration_files()[named[1]])
+    assert schema["$id"] == f"urn:refengine:{named[1]}"
+    assert schema["title"] == "Migration settings"
+    assert schema["description"].startswith("One migration: ")
+
+
+def test_the_schema_that_is_written_is_that_of_the_site() -> None:
+    assert dict(schemas_made())[f"reference/{SCHEMA}"] == schema_text()
+
+
+def test_the_schema_lists_names_and_lets_one_channel_stand_without_brackets() -> None:
+    schema = json.loads(schema_text())
+    allowance = schema["$defs"]["Allowance"]["properties"]
+
+    one, several = allowance["channel"]["anyOf"]
+
+    assert schema["properties"]["require"]["enum"] == [*RELATIONS]
+    assert "effects" in one["enum"]
+    assert several == {"type": "array", "items": one, "minItems": 1}

@@ -157,9 +157,11 @@ def test_a_mutant_that_is_none_is_told() -> None:
         smallest(same, examples=20)
 
 
-def test_an_unknown_mutant_is_told_with_those_there_are() -> None:
-    with pytest.raises(UnknownMutantError, match=r"there are .*separator-after"):
-        mutant("no-such-mutant")
+def test_an_unknown_mutant_is_told_with_those_that_are_written_nearly_so() -> None:
+    with pytest.raises(UnknownMutantError, match=r"did you mean .*separator-after"):
+        mutant("seperator-after")
+    with pytest.raises(UnknownMutantError, match="'refengine mutant list' shows all"):
+        mutant("0123456789")
 
 
 def test_witnesses_are_stored_as_they_are_written() -> None:

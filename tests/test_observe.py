@@ -374,7 +374,7 @@ def test_command_exits_1_where_a_row_differs(tmp_path: Path) -> None:
 
 
 def test_command_exits_2_for_an_unknown_profile_and_suggests_one() -> None:
-    done = observe(str(ROWS), "--profile", "eino-09")
+    done = observe(str(ROWS), "--engine-profile", "eino-09")
 
     assert done.returncode == 2
     assert "did you mean 'eino-0.9'" in done.stderr

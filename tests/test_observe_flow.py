@@ -308,7 +308,7 @@ def observe(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_command_compares_one_profiles_versions_only() -> None:
-    done = observe(str(ROWS), "--profile", "adk-py-2")
+    done = observe(str(ROWS), "--engine-profile", "adk-py-2")
 
     assert done.returncode == 0, done.stdout
     assert "rows compared by version: google-adk-2.13.0 42," in done.stdout

@@ -121,6 +121,7 @@ def test_header_tells_contract_and_corpus(tmp_path: Path) -> None:
         " checked clauses; fixed cases only: no generated worlds were asked for\n"
     ) in done.stdout
     assert ", profile seed-001: 0 not applicable\n" in done.stdout
+    assert "\nKEPT  reference: 1 clause asked\n     1 kept\n" in done.stdout
 
 
 def test_trap_14_what_our_doors_do_not_declare_is_pinned() -> None:
@@ -170,6 +171,9 @@ def test_a_failure_reads_as_a_report(tmp_path: Path) -> None:
         "\n  observations around it, > decided:\n",
         "\n  the smallest world found:\n",
         "\n  again     refengine conform engines.py:broken --clause ORD-001",
+        "\nNOT KEPT  engines.py:broken: 1 of 1 clause is not kept\n",
+        "\n     1 failed: ORD-001\n",
+        "\nwhat a clause says: refengine clause explain ORD-001\n",
     ):
         assert part in done.stdout
 
@@ -354,6 +358,8 @@ def test_with_xdist_every_engine_stays_on_one_worker(tmp_path: Path) -> None:
     assert len(places) == 4
     assert sorted(by_engine) == ["reference", "reference-adapted"]
     assert sorted(map(sorted, by_engine.values())) == [["[gw0]"], ["[gw1]"]]
+    for each in by_engine:
+        assert f"\nKEPT  {each}: 1 clause asked\n     1 kept\n" in done.stdout
 
 
 def test_what_stays_together_is_told_from_the_name_of_a_test() -> None:

@@ -108,7 +108,7 @@ def test_what_is_no_store_is_told_with_what_is_missing(
     [
         (("--store", "sqlite"), "names no store: it does not say which class"),
         (("reference", "--store", "a:B"), "an engine with --store: engines and stores"),
-        (("--store", "a:B", "--profile", "seed-001"), "a store has no profile"),
+        (("--store", "a:B", "--engine-profile", "seed-001"), "a store has no profile"),
         (("--store", "a:B", "--show-trace", "STO-001"), "told with all its calls"),
         (("--store", "a:B", "--clause", "ORD-001"), "no clause matches 'ORD-001'"),
         (("reference", "--clause", "STO-001"), "no clause matches 'STO-001'"),

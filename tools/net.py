@@ -200,7 +200,7 @@ def _parts() -> Iterator[tuple[str, Part]]:
     for door in sorted(entry_points(group="refengine.engines").names):
         yield f"door-{door}", partial(judged, (door,))
     for each in PROFILES:
-        own = ("reference", "--profile", each.name)
+        own = ("reference", "--engine-profile", each.name)
         yield f"reference-under-{each.name}", partial(judged, own)
     for path in sorted((ROOT / "tests/engines/right").glob("*.py")):
         yield f"right-{path.stem}", partial(judged, (f"{path}:Door",))

@@ -39,7 +39,7 @@ USES: Final[Mapping[str, str]] = MappingProxyType(
         "langchain": "-m refengine conform langchain --clause ORD-001 --examples 0",
         "pydantic-ai": "-m refengine conform pydantic-ai --clause ORD-001 --examples 0",
         "adk": "-m refengine conform google-adk --clause FLOW-001 --examples 0",
-        "cluster": "-m refengine conform reference --clause ORD-001 --on local:1",
+        "cluster": "-m refengine conform reference --clause ORD-001 --cluster local:1",
         "go": '-c \'import subprocess; subprocess.run(["go", "version"], check=True)\'',
         "wire": "-m refengine cassette replay plain_text.yaml",
         "docs": "-m mkdocs --version",
@@ -179,7 +179,7 @@ def hooks(bench: Bench) -> str:
         run("git add -A -f", folder)
         run("git -c user.name=x -c user.email=x@example.org commit -q -m x", folder)
     rev = run("git rev-parse HEAD", source).strip()
-    args = '["conformance/door.py:Door", -k, ORD-001, --examples, "0"]'
+    args = '["conformance/door.py:Door", --clause, ORD-001, --examples, "0"]'
     config = (
         f"repos:\n- repo: {source}\n  rev: {rev}\n  hooks:\n"
         f"  - id: refengine-migrate\n  - id: refengine-conform\n    args: {args}\n"

@@ -16,7 +16,8 @@ from compat.cli.command import (
     refusing,
     refusing_to_judge,
 )
-from compat.cli.values import ENGINE, OUTPUT, WHOLE, at_least
+from compat.cli.shared_options import clauses, engine_profile
+from compat.cli.values import CLAUSE, ENGINE, OUTPUT, WHOLE, at_least
 from compat.verdicts.exit_codes import (
     DIFFERS,
     FAULT,
@@ -51,9 +52,14 @@ def _options(of: Function) -> Function:
         option(
             "--examples", about="generated worlds", kind=at_least(0), default=EXAMPLES
         ),
-        option("--profile", about="judge under this profile"),
-        option("--exclude", about="leave these out; written as for -k", multiple=True),
-        option("-k", "words", about="a family (ORD) or part of an id", multiple=True),
+        engine_profile("judge under this profile"),
+        option(
+            "--exclude",
+            about="leave these out; written as for --clause",
+            kind=CLAUSE,
+            multiple=True,
+        ),
+        clauses("an id (ORD-001), a family (ORD) or part of an id"),
         option("--known", about="the file [default: ENGINE-known.toml]", kind=OUTPUT),
         argument("engine", "the engine, as for conform", ENGINE),
     ):

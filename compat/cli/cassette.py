@@ -6,18 +6,34 @@ What needs an extra is imported where it is used: a missing one is a mistake, re
 from __future__ import annotations
 
 import os
+import shlex
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import argument, flag, group, option, refuse, refusing
 from compat.cli.values import DAY, OUTPUT, PATH, at_least
 from compat.verdicts.exit_codes import DIFFERS, NOTHING_RAN, OK
 
+if TYPE_CHECKING:
+    from compat.wire.comparing import ComparedRecordings
+
 HIGHEST: Final = 65_535
+LONGEST: Final = 100
+"""So many characters of a value are shown."""
+LOOKS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "id": "looks like an id that is drawn anew",
+        "time": "looks like the time of the recording",
+        "text": "only an id or a time within the text differs, so no option leaves it"
+        " out: have your program take it from the session",
+        "": "differs",
+    }
+)
 
 app = group("Serve a scenario as a model over HTTP, record the wire, replay it.")
 
@@ -257,6 +273,65 @@ def scan(paths: tuple[Path, ...], field: tuple[str, ...], *, mend: bool) -> int:
     done = "mended" if mend else "with secrets"
     _say(f"{counted(len(found), 'cassette')}, {len(bad)} {done}")
     return DIFFERS if bad and not mend else OK
+
+
+@app.command("compare")
+@argument("one", "a cassette", PATH)
+@argument("other", "a cassette of the same session, recorded once more", PATH)
+@option(
+    "--field",
+    about="a field that is known to be drawn anew; may be repeated",
+    multiple=True,
+)
+def compare_recordings(one: Path, other: Path, field: tuple[str, ...]) -> int:
+    """Compare two recordings of one session, and propose what to leave out on replay.
+
+    A field that is drawn anew each time, such as an id or a time, keeps a cassette from
+    being replayed. Requests are compared; each place that differs is told, and the
+    option that leaves out what looks drawn, which was tried on both recordings.
+
+    Exit codes: 0 nothing else differs, 1 something does, 2 a file that cannot be read.
+    """
+    with _mistakes("compare"):
+        from compat.wire.cassette_files import read_cassette
+        from compat.wire.comparing import compare
+
+        found = compare(read_cassette(one), read_cassette(other), field)
+    for line in _compared(found, one, field):
+        _say(line)
+    return OK if found.alike else DIFFERS
+
+
+def _compared(
+    found: ComparedRecordings, one: Path, given: tuple[str, ...]
+) -> Iterator[str]:
+    """Yield what came of a comparison."""
+    from compat.report.conform_text import counted, does
+
+    yield f"{counted(found.pairs, 'request')} compared"
+    for name, many in zip(("the first", "the second"), found.alone, strict=True):
+        if many:
+            yield f"{counted(many, 'request')} in {name} alone"
+    for each in found.fields:
+        looks = (
+            LOOKS[each.looks] if each.volatile or each.looks == "text" else LOOKS[""]
+        )
+        of = f"{each.requests} of {counted(found.pairs, 'request')}"
+        yield f"{each.path}: {looks}, in {of}"
+        yield from (f"  {_shortened(value)}" for value in each.values)
+    if found.proposed:
+        names = (*given, *found.proposed)
+        options = " ".join(f"--field {shlex.quote(name)}" for name in names)
+        yield f"to leave out what was drawn: refengine cassette serve {one} {options}"
+    if found.unequal:
+        still = f"{counted(found.unequal, 'request')} {does(found.unequal, 'differ')}"
+        yield f"{still} in other things{' all the same' if found.proposed else ''}"
+    elif found.alike:
+        yield "the rest is equal" if found.fields or given else "all requests are equal"
+
+
+def _shortened(value: str) -> str:
+    return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
 
 
 def _say(line: str) -> None:

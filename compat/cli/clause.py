@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import argument, flag, group, option, refusing
+from compat.cli.shared_options import clauses
 from compat.cli.values import CLAUSE, one_of
 from compat.verdicts.exit_codes import NOTHING_RAN, OK
 from refengine.profile import PROFILES
@@ -31,7 +32,7 @@ app = group("List the clauses of the contract, and explain one by a run.")
 
 @app.command("list")
 @option("--status", about="only clauses of this status", kind=one_of(*STATUSES))
-@option("-k", "words", about="only these, by a part of the id", multiple=True)
+@clauses("only these: an id (ORD-001), a family (ORD) or part of an id")
 @flag("--json", "as_json", about="print them as JSON")
 def list_(status: str | None, words: tuple[str, ...], *, as_json: bool) -> int:
     """List the clauses with level, status and sentence.

@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -83,12 +83,42 @@ class LineOption(click.Option):
     """A value or a flag that is given by its name.
 
     ``part`` is the part of the help that lists it, where there is more than one.
+    ``formerly`` are names that it had: they still work, are listed nowhere, and a line
+    on standard error tells what each is called now.
     """
 
-    def __init__(self, *names: Any, part: str = OPTIONS, **given: Any) -> None:  # noqa: ANN401  # click's
+    def __init__(
+        self,
+        *names: Any,  # noqa: ANN401  # click's
+        part: str = OPTIONS,
+        formerly: Sequence[str] = (),
+        **given: Any,  # noqa: ANN401  # click's
+    ) -> None:
         super().__init__(*names, **given)
         self.part = part
+        self.formerly = tuple(formerly)
         self.shown_default = given.get("default")
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:  # noqa: ANN401  # click's, of two names
+        """Have a line read by all its names, the former ones apart."""
+        super().add_to_parser(parser, ctx)
+        action = "append" if self.multiple else "store"
+        for each in self.formerly:
+            parser.add_option(obj=self, opts=[each], dest=each, action=action)
+
+    def consume_value(
+        self, ctx: click.Context, opts: Mapping[str, Any]
+    ) -> tuple[Any, ParameterSource]:
+        """Return what the line gives it by any of its names."""
+        name, given = str(self.name), dict(opts)
+        for each in self.formerly:
+            if each in given:
+                now = max(self.opts, key=len)
+                click.echo(f"{ctx.command_path}: {each} is called {now} now", err=True)
+                value = given[each]
+                more = [*given.get(name, ()), *value] if self.multiple else value
+                given[name] = more
+        return super().consume_value(ctx, given)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return its row of the help, with default and bounds."""
@@ -203,7 +233,8 @@ def option(
 ) -> Callable[[Function], Function]:
     """Declare an option; ``multiple=True`` takes it several times.
 
-    ``part`` names the part of a long help that lists it.
+    ``part`` names the part of a long help that lists it, ``formerly`` what it was
+    called before.
     """
     return click.option(*names, cls=LineOption, type=kind, help=about, **given)
 

@@ -22,14 +22,14 @@ from compat.cli.command import (
     refusing_to_judge,
 )
 from compat.cli.conform_kinds import check_arguments, check_dialect, check_packages
-from compat.cli.on import ON, spread_on
+from compat.cli.shared_options import CLUSTER, clauses, engine_profile, jobs
+from compat.cli.spread_on import spread_on
 from compat.cli.values import (
     CLAUSE,
     ENGINE,
     FILE_THERE,
     OUTPUT,
     OUTPUT_FOLDER,
-    PROFILE,
     WHOLE,
     at_least,
     one_of,
@@ -92,31 +92,16 @@ def _files(command: F) -> F:
     multiple=True,
     metavar="STORE",
 )
-@option(
-    "-k",
-    "words",
-    about="a family (ORD) or part of an id",
-    kind=CLAUSE,
-    multiple=True,
-    part=CLAUSES_PART,
-)
-@option(
-    "--clause",
-    "ids",
-    about="exactly this clause",
-    kind=CLAUSE,
-    multiple=True,
-    part=CLAUSES_PART,
-)
+@clauses("an id (ORD-001), a family (ORD) or part of an id", CLAUSES_PART)
 @option(
     "--exclude",
-    about="leave these out; written as for -k",
+    about="leave these out; written as for --clause",
     kind=CLAUSE,
     multiple=True,
     metavar="WORD",
     part=CLAUSES_PART,
 )
-@option("--profile", about="judge under this profile", kind=PROFILE, part=WORLDS_PART)
+@engine_profile("judge under this profile", part=WORLDS_PART)
 @option(
     "--dialect",
     "spoken",
@@ -151,7 +136,7 @@ def _files(command: F) -> F:
     default=TIMEOUT,
     part=WORLDS_PART,
 )
-@option("--jobs", about="workers; 0 is one for each core", kind=at_least(0), default=0)
+@jobs("processes that work; without it, or with 0, one for each core", 0)
 @option("--known", about="known failures, as TOML", kind=FILE_THERE)
 @option(
     "--with",
@@ -171,7 +156,7 @@ def _files(command: F) -> F:
     part=CLAUSES_PART,
 )
 @_files
-@option("--on", about=ON, metavar="WORKERS")
+@CLUSTER
 @option(
     "--failures",
     about="write each failure there, for replay",
@@ -184,7 +169,6 @@ def conform(  # noqa: PLR0913  # options of a command line
     commands: tuple[str, ...],
     stores: tuple[str, ...],
     words: tuple[str, ...],
-    ids: tuple[str, ...],
     exclude: tuple[str, ...],
     profile: str | None,
     spoken: str | None,
@@ -192,7 +176,7 @@ def conform(  # noqa: PLR0913  # options of a command line
     seed: int,
     worlds: tuple[Path, ...],
     timeout: float,
-    jobs: int,
+    jobs: int | None,
     known: Path | None,
     packages: tuple[str, ...],
     strict: bool,
@@ -237,10 +221,10 @@ def conform(  # noqa: PLR0913  # options of a command line
         check_paths(reports)
         family = dialect_named(dialect) if dialect else None
         of = store_contract() if stores else family.contract if family else contract()
-        clauses, excluded = _chosen(words, ids, exclude, shown, of)
+        clauses, excluded = _chosen(words, exclude, shown, of)
         asked: dict[str, Any] = {"clauses": clauses, "excluded": excluded}
         asked |= {"examples": examples, "seed": seed, "timeout": timeout}
-        asked |= {"jobs": jobs, "strict": strict}
+        asked |= {"jobs": jobs or 0, "strict": strict}
         if packages:
             asked["python"] = stack.enter_context(_python(packages))
         judged: EnginesJudgement | ClauseJudgement
@@ -298,7 +282,6 @@ def _mistakes() -> tuple[type[Exception], ...]:
 
 def _chosen(
     words: Sequence[str],
-    ids: Sequence[str],
     without: Sequence[str],
     shown: str | None,
     of: Contract,
@@ -306,11 +289,11 @@ def _chosen(
     """Return the selected clauses, and what was excluded; raises what select raises."""
     if shown is not None:
         of.clause(shown)
-    found = of.select(words, ids, without)
+    found = of.select(words, without=without)
     if not any(each.status == "checked" for each in found):
         first = found[0]
         refuse("conform", f"{first.id} {NOT_CHECKED}it is {first.status}: {first.why}")
-    return found, of.taken_out(words, ids, without)
+    return found, of.taken_out(words, without)
 
 
 @contextmanager

@@ -40,9 +40,9 @@ def check_arguments(*, engines: bool, stores: bool) -> None:
     """Leave with a message unless the line names engines or, fittingly, stores."""
     context = click.get_current_context()
     if not engines and not stores:
-        first = "begin with 'refengine conform reference -k ORD', or a door of your own"
-        more = "refengine init engine writes one"
-        raise click.UsageError(f"Missing argument 'engines': {first}; {more}.", context)
+        first = "begin with 'refengine conform reference --clause ORD'"
+        more = "or a door of your own; refengine init engine writes one"
+        raise click.UsageError(f"Missing argument 'engines': {first}, {more}.", context)
     if not stores:
         return
     if engines:
@@ -88,7 +88,9 @@ def check_packages(engines: Sequence[str]) -> None:
     if not given["packages"]:
         return
     if given["on"]:
-        refuse("conform", "--with and --on: workers elsewhere run with what they have")
+        refuse(
+            "conform", "--with and --cluster: workers elsewhere run with what they have"
+        )
     from compat.engines.importing import is_driver
 
     for each in filter(is_driver, engines):

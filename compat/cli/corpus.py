@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compat.cli.command import argument, group, option, refuse, refusing
-from compat.cli.on import ON, spread_on
+from compat.cli.shared_options import CLUSTER
+from compat.cli.spread_on import spread_on
 from compat.cli.values import (
     FILE_THERE,
     OUTPUT,
@@ -94,7 +95,7 @@ def info(*, file: Path) -> int:
 @argument("file", "a corpus", FILE_THERE)
 @option("--out", about=OUT, kind=OUTPUT, required=True)
 @option("--subject", about="note the branches of it instead", metavar="SUBJECT")
-@option("--on", about=ON, metavar="WORKERS")
+@CLUSTER
 def exercise(*, file: Path, out: Path, subject: str | None, on: str | None) -> int:
     """Play a corpus, and note of each session which clauses of the contract it decides.
 

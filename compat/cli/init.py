@@ -156,7 +156,17 @@ def _declared(sides: tuple[str, str], folder: Path) -> Mapping[str, str]:
             refuse("init", f"there is no file {side}: --sides takes two that are there")
     old, new = (Path(os.path.relpath(each, folder)).as_posix() for each in sides)
     name = "migration.toml"
-    return {name: _text(f"migration/{name}", old=old, new=new)}
+    return {name: _text(f"migration/{name}", old=old, new=new), **_schema()}
+
+
+def _schema() -> Mapping[str, str]:
+    """Return the schema that the first line of ``migration.toml`` names, as a file.
+
+    It stands beside it, since an editor reads a path or an address, and no package.
+    """
+    from compat.migration.settings import SCHEMA, schema_text
+
+    return {SCHEMA: schema_text()}
 
 
 @app.command()
@@ -217,10 +227,11 @@ def skill(folder: Path) -> int:
 
 def migration_files() -> Mapping[str, str]:
     """Return the files of a migration by name; its first check says "holds"."""
-    return {
+    written = {
         each: _text(f"migration/{each}", old="old.py", new="new.py")
         for each in MIGRATION
     }
+    return {**written, **_schema()}
 
 
 def engine_files(kind: str) -> Mapping[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import (
@@ -24,7 +25,7 @@ from compat.cli.command import (
 )
 from compat.cli.migrate_bisect import bisect
 from compat.cli.migrate_files import ReportFiles, from_root, header_of, writing
-from compat.cli.migrate_folder import judge_folder
+from compat.cli.migrate_folder import judge_folder, read_earlier
 from compat.cli.migrate_known import known as list_known
 from compat.cli.migrate_options import (
     GENERATED,
@@ -46,8 +47,8 @@ from compat.cli.migrate_programs import (
 from compat.cli.migrate_recordings import RecordedOld, of_recordings, recorded_json
 from compat.cli.migrate_scan import scan
 from compat.cli.migrate_sides import SideOptions, of_sides
-from compat.cli.on import ON
-from compat.cli.values import OUTPUT_FOLDER, PATH, at_least, one_of
+from compat.cli.shared_options import CLUSTER, engine_profile
+from compat.cli.values import FILE_THERE, OUTPUT_FOLDER, PATH, at_least, one_of
 from compat.migration.options import (
     DOMAINS,
     ORDINARY,
@@ -84,6 +85,16 @@ NEEDS_TWO: Final = (
     " each side; --no-hand-over leaves such runs out"
 )
 
+OF_FOLDERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "on": "--cluster shares the pieces of a folder: it goes with --all",
+        "reports": "--reports goes with --all; a pair is always reported on",
+        "earlier": "--earlier is a report of a folder: it goes with --all",
+        "resume": "--resume goes on with the pieces of a folder: it goes with --all",
+    }
+)
+"""What means nothing for a pair, and why."""
+
 app = group("Check that migrated middleware still does the same.")
 
 
@@ -91,7 +102,14 @@ app = group("Check that migrated middleware still does the same.")
 @argument(
     "subjects", "module:name, file.py:name or file.py", nargs=-1, metavar="OLD NEW"
 )
-@option("--old", about="OLD of an earlier commit: REV:file.py:name", part=SIDES_PART)
+@option(
+    "--old-commit",
+    "old",
+    about="OLD of an earlier commit: REV:file.py:name",
+    metavar="SUBJECT",
+    formerly=("--old",),
+    part=SIDES_PART,
+)
 @option(
     "--old-engine",
     about="what OLD is played on if it is not in Python: eino@0.7.37, ai-sdk@4",
@@ -125,11 +143,10 @@ app = group("Check that migrated middleware still does the same.")
 )
 @SEED
 @SECONDS
-@option(
-    "--profile",
-    about="the profile of the engine that plays both sides",
-    default="seed-001",
+@engine_profile(
+    "the profile of the engine that plays both sides",
     part=WORLDS_PART,
+    default="seed-001",
 )
 @option(
     "--reproducer",
@@ -159,7 +176,7 @@ app = group("Check that migrated middleware still does the same.")
     part=SIDES_PART,
 )
 @flag("--strict", about="what holds weakly does not pass: exit code 4")
-@option("--on", about=ON, metavar="WORKERS")
+@CLUSTER
 @flag(
     "--verbose",
     "-v",
@@ -169,6 +186,14 @@ app = group("Check that migrated middleware still does the same.")
 @flag(
     "--resume",
     about="with --all: go on where an interrupted check of the folder ended",
+)
+@option(
+    "--earlier",
+    about="with --all: a report of the folder that --json wrote before; what changed"
+    " since is told, the oldest first",
+    kind=FILE_THERE,
+    multiple=True,
+    part=REPORTS_PART,
 )
 @flag(
     "--wire",
@@ -206,6 +231,7 @@ def check(  # noqa: PLR0913  # the options of the command
     verbose: bool,
     reports: bool,
     resume: bool,
+    earlier: tuple[Path, ...],
     wire: bool,
     files: ReportFiles,
     reach: Reach,
@@ -248,15 +274,14 @@ def check(  # noqa: PLR0913  # the options of the command
     engines = (old_engine, new_engine)
     others = (
         *(sides, every, tools, wire, reproducer, reports, min_sharpness, strict),
-        *(*engines, handed, resume),
+        *(*engines, handed, resume, earlier),
     )
     wrong = programs.wrong(any((*others, *asked, recorded)))
     wrong = wrong or recorded.wrong(sides, any((*others[1:], old, worlds, on)))
     if every is None:
         one_sided = bool(programs or recorded)
-        wrong = wrong or _wrong_pair(
-            sides, on, reports=reports, resume=resume, one_sided=one_sided
-        )
+        given = {"on": on, "reports": reports, "resume": resume, "earlier": earlier}
+        wrong = wrong or _wrong_pair(sides, given, one_sided=one_sided)
     else:
         paths = settings, reproducer, files.world
         pairs = sides, *paths, require, worlds, tools, *engines, around
@@ -292,11 +317,12 @@ def check(  # noqa: PLR0913  # the options of the command
             line = recorded, sides[0], said, how, require, settings, files
             return _recorded(*line, verbose=verbose)
         how = replace(how, given=_given(settings, worlds, tools))
+    before = read_earlier(earlier)
     playing = over_the_wire(how) if wire else nullcontext(how)
     with refusing(CHECK, *mistakes()), playing as how:
         if every is not None:
             shown = {"reports": reports, "resume": resume, "verbose": verbose}
-            return judge_folder(every, how, files, on, **shown)
+            return judge_folder(every, how, files, on, before, **shown)
         pair = sides, engines, said, how, require, settings, files, reproducer
         return _pair(*pair, verbose=verbose)
 
@@ -319,15 +345,12 @@ def _around(around: SideOptions, settings: Path | None) -> AskedSides:
 
 
 def _wrong_pair(
-    sides: list[str], on: str | None, *, reports: bool, resume: bool, one_sided: bool
+    sides: list[str], given: Mapping[str, object], *, one_sided: bool
 ) -> str:
     """Return what is wrong with the line of a pair, "" if nothing is."""
-    if on is not None:
-        return "--on shares the pieces of a folder: it goes with --all"
-    if reports:
-        return "--reports goes with --all; a pair is always reported on"
-    if resume:
-        return "--resume goes on with the pieces of a folder: it goes with --all"
+    for name, why in OF_FOLDERS.items():
+        if given[name]:
+            return why
     if not sides and not one_sided:
         from compat.cli.migrate_here import here_lines
 
@@ -355,7 +378,7 @@ def _wrong_folder(on: str | None, *, wire: bool, resume: bool, pairs: bool) -> s
     if resume and wire:
         return "what is played over the wire is not kept, so --resume is not for --wire"
     if on is not None and wire:
-        return "--on has workers play in process, so not with --wire"
+        return "--cluster has workers play in process, so not with --wire"
     return ""
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from compat.migration.subject_runner import CheckOptions
     from compat.report.next_step import NextStep
     from compat.verdicts.migration import JudgedCase, Migration
+    from compat.verdicts.timeline import VersionJudged
 
 F = TypeVar("F", bound=Callable[..., int])
 
@@ -79,7 +80,10 @@ class ReportFiles:
         return NextStep(f"{line_again()} --save-world world.json", does, case)
 
     def write(
-        self, document: Callable[[], Mapping[str, object]], cases: Sequence[JudgedCase]
+        self,
+        document: Callable[[], Mapping[str, object]],
+        cases: Sequence[JudgedCase],
+        earlier: Sequence[VersionJudged] = (),
     ) -> None:
         """Write them; ``document`` makes that for machines. Raises OSError."""
         from compat.report.migration_for_ci import (
@@ -97,7 +101,7 @@ class ReportFiles:
             (self.json, lambda: dump(document())),
             (self.markdown, lambda: scrubbed(markdown_text(cases))),
             (self.junit, lambda: scrubbed(junit_text(cases))),
-            (self.html, lambda: scrubbed(page_text(cases))),
+            (self.html, lambda: scrubbed(page_text(cases, earlier))),
             (self.sarif, lambda: scrubbed(sarif_text(cases, _sentences()))),
         )
         for path, text in wanted:

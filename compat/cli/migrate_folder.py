@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.cli.migrate_files import ReportFiles, from_root, header_of
 from compat.cli.migrate_options import reach_lines, wire_lines_of
-from compat.cli.on import spread_on
+from compat.cli.spread_on import spread_on
 from compat.verdicts.exit_codes import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from compat.migration.kept_pieces import KeptPieces
     from compat.migration.subject_runner import CheckOptions
     from compat.verdicts.migration import JudgedCase
+    from compat.verdicts.timeline import VersionJudged
 
 CHECK: Final = "migrate check"
 
@@ -30,16 +31,21 @@ def judge_folder(  # noqa: PLR0913  # what the options say of a folder
     how: CheckOptions,
     files: ReportFiles,
     on: str | None,
+    earlier: Sequence[VersionJudged] = (),
     *,
     reports: bool,
     resume: bool,
     verbose: bool,
 ) -> int:
-    """Judge its pieces, tell each case as it comes, and write what was asked for."""
+    """Judge its pieces, tell each case as it comes, and write what was asked for.
+
+    ``earlier`` are reports of the folder, the oldest first.
+    """
     from compat.migration.folder import folder_code, pieces_in
     from compat.migration.kept_pieces import KeptPieces
     from compat.report.migration import folder_lines
     from compat.report.migration_json import folder_json, report
+    from compat.report.migration_since import since_lines
     from compat.report.terminal import console
     from compat.wire.scrubbing.scrubber import json_without_secrets, output_scrubber
 
@@ -60,6 +66,10 @@ def judge_folder(  # noqa: PLR0913  # what the options say of a folder
     lines = folder_lines(cases, reports=reports, verbose=verbose)
     for line in (*wire_lines_of(how), *reach_lines(how), *lines):
         out.print(line)
+    if code == INTERRUPTED:
+        earlier = ()  # what was not judged would be told as gone
+    for line in since_lines(cases, earlier):
+        out.print(line, markup=False)
 
     def document() -> Mapping[str, object]:
         header = header_of(how, *(case.verdict for case in cases))
@@ -67,8 +77,22 @@ def judge_folder(  # noqa: PLR0913  # what the options say of a folder
         return report(body, json_without_secrets(header), code)
 
     placed = [replace(e, file=from_root(folder / e.piece / e.case)) for e in cases]
-    files.write(document, placed)
+    files.write(document, placed, earlier)
     return code
+
+
+def read_earlier(paths: Sequence[Path]) -> tuple[VersionJudged, ...]:
+    """Read reports of the folder, each called as its file; leave if one is none."""
+    from compat.cli.command import refusing
+    from compat.timeline.reports import read_folder
+    from compat.verdicts.timeline import TimelineError
+
+    names = [each.stem for each in paths]
+    with refusing(CHECK, TimelineError, OSError):
+        return tuple(
+            read_folder(path, str(path) if names.count(path.stem) > 1 else path.stem)
+            for path in paths
+        )
 
 
 def _judged(  # what the options say of a folder

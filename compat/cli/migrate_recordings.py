@@ -46,9 +46,10 @@ class RecordedOld:
             )
         if others or any(map(is_given, MADE)):
             return (
-                "--old-recording goes with --require, --settings, --timeout, --profile,"
-                " --env, --net, --side-doors, --new-with, --new-setup and options for"
-                " files alone: no worlds are made where OLD does not run"
+                "--old-recording goes with --require, --settings, --timeout,"
+                " --engine-profile, --env, --net, --side-doors, --new-with, --new-setup"
+                " and options for files alone: no worlds are made where OLD does not"
+                " run"
             )
         return None
 

@@ -10,7 +10,8 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import group, option, refusing
-from compat.cli.on import ON, spread_on
+from compat.cli.shared_options import CLUSTER, clauses, jobs
+from compat.cli.spread_on import spread_on
 from compat.cli.values import OUTPUT, WHOLE, at_least, one_of
 from compat.report.plain_text import write_text
 from compat.verdicts.exit_codes import (
@@ -34,13 +35,13 @@ EXAMPLES: Final = 100
 MANY_MADE: Final = 60
 """So many small changes take a minute or two."""
 SEARCHES: Final = ("fixed", "proof", "full")
-WORDS: Final = "only mutants of these clauses, by a part of the id"
+WORDS: Final = "only mutants of these clauses: an id, a family (ORD) or part of an id"
 
 app = group("List the mutants, and show which clauses kill them.")
 
 
 @app.command("list")
-@option("-k", "words", about=WORDS, multiple=True)
+@clauses(WORDS)
 def list_(words: tuple[str, ...]) -> int:
     """List the mutants with what they violate and what is wrong with them."""
     from rich.console import Console
@@ -63,27 +64,22 @@ def list_(words: tuple[str, ...]) -> int:
 @app.command("matrix")
 @option("--json", "file", about="write the matrix to this file", kind=OUTPUT)
 @option(
-    "-n",
-    "examples",
+    "--examples",
     about="generated worlds",
     kind=at_least(0),
     default=EXAMPLES,
+    formerly=("-n",),
 )
 @option("--seed", about="of the generated worlds", kind=WHOLE, default=0)
-@option("-k", "words", about=WORDS, multiple=True)
-@option(
-    "-j",
-    "jobs",
-    about="processes; without it, one for each processor",
-    kind=at_least(1),
-)
+@clauses(WORDS)
+@jobs("processes that work; without it, one for each core", 1)
 @option(
     "--search",
     about="how far: fixed worlds, to the proof alone, or every check in every world",
     kind=one_of(*SEARCHES),
     default=SEARCHES[0],
 )
-@option("--on", about=ON, metavar="WORKERS")
+@CLUSTER
 def show_matrix(  # noqa: PLR0913  # the options of the command
     *,
     file: Path | None,
@@ -146,17 +142,23 @@ def show_matrix(  # noqa: PLR0913  # the options of the command
 
 
 @app.command("made")
-@option("-k", "words", about="only functions with this in their name", multiple=True)
 @option(
-    "-n", "many", about="so many of the changes", kind=at_least(1), default=MANY_MADE
+    "--function",
+    "words",
+    about="only functions with this in their name",
+    multiple=True,
+    formerly=("-k",),
+)
+@option(
+    "--changes",
+    "many",
+    about="so many of the changes",
+    kind=at_least(1),
+    default=MANY_MADE,
+    formerly=("-n",),
 )
 @option("--seed", about="of the choice among them", kind=WHOLE, default=0)
-@option(
-    "-j",
-    "jobs",
-    about="processes; without it, one for each processor",
-    kind=at_least(1),
-)
+@jobs("processes that work; without it, one for each core", 1)
 def show_made(*, words: tuple[str, ...], many: int, seed: int, jobs: int | None) -> int:
     """Make small changes of the reference engine, and show which no clause notices.
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import argument, command, option, refusing
-from compat.cli.on import ON, spread_on
+from compat.cli.shared_options import CLUSTER, engine_profile
+from compat.cli.spread_on import spread_on
 from compat.cli.values import ANY_PROFILE, OUTPUT, PATH
 from compat.report.plain_text import write_text
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, USAGE, exit_code
@@ -29,21 +30,16 @@ SHOWN: Final = {
 
 @command()
 @argument("files", "files of rows (JSON lists)", PATH, nargs=-1, required=True)
-@option(
-    "--profile",
-    "name",
-    about="compare only this profile's versions",
-    kind=ANY_PROFILE,
-)
+@engine_profile("compare only this profile's versions", ANY_PROFILE)
 @option(
     "--json",
     "json_file",
     about="write counts and a list by id to this file",
     kind=OUTPUT,
 )
-@option("--on", about=ON, metavar="WORKERS")
+@CLUSTER
 def observe(
-    files: tuple[Path, ...], name: str | None, json_file: Path | None, on: str | None
+    files: tuple[Path, ...], profile: str | None, json_file: Path | None, on: str | None
 ) -> int:
     """Run rows of observed behaviour on the reference engine, a line each.
 
@@ -59,7 +55,7 @@ def observe(
     from compat.profiles.kinds import known_profile
 
     with refusing("observe", UnknownProfileError):
-        profiles = None if name is None else [known_profile(name)[1].name]
+        profiles = None if profile is None else [known_profile(profile)[1].name]
     from compat.observe.judging import judged_rows, summary, to_json
     from compat.observe.rows import RowsError, read_rows
     from compat.report.terminal import console

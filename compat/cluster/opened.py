@@ -35,7 +35,7 @@ class ClusterAddressError(ValueError):
 
     def __init__(self, text: str, why: str) -> None:
         self.text = text
-        super().__init__(f"--on {text!r}: {why}; give {FORMS}")
+        super().__init__(f"--cluster {text!r}: {why}; give {FORMS}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class RunningScheduler:
 
 
 def cluster_address(text: str) -> LocalWorkers | RunningScheduler:
-    """Return what ``--on`` names; raises ClusterAddressError.
+    """Return what ``--cluster`` names; raises ClusterAddressError.
 
     What dask sends between machines is pickled, so whoever can write to a connection
     can run code at its end: without TLS only this machine is talked to.
@@ -109,7 +109,9 @@ class MissingClusterError(ClusterError):
     """dask is not installed."""
 
     def __init__(self) -> None:
-        super().__init__(f"--on needs the extra 'cluster': {install_line('cluster')}")
+        super().__init__(
+            f"--cluster needs the extra 'cluster': {install_line('cluster')}"
+        )
 
 
 @error
@@ -118,7 +120,7 @@ class UnreachableSchedulerError(ClusterError):
 
     address: str
     why: str
-    says = "--on {address}: {why}"
+    says = "--cluster {address}: {why}"
 
 
 @error
@@ -222,7 +224,7 @@ def _answer(reply: UnitData, ours: str) -> UnitData:
 
 @contextmanager
 def opened(on: str) -> Generator[DaskSpread, None, None]:
-    """Yield the workers that ``--on`` names, for as long as they are asked.
+    """Yield the workers that ``--cluster`` names, for as long as they are asked.
 
     Workers of this machine bind to loopback, have no dashboard, and end with the
     command. Raises ClusterAddressError or ClusterError.

@@ -102,7 +102,8 @@ def refuse_unfit(refs: Sequence[SubjectRef], how: CheckOptions) -> None:
         if named is not None:
             raise RefError(
                 f"{named!r} is an engine for sides in another language than {old}:"
-                " leave it out; --profile says what sides in Python are played on"
+                " leave it out; --engine-profile says what sides in Python are"
+                " played on"
             )
         return
     for asked, what in (

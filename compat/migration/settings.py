@@ -46,6 +46,7 @@ reason = "a log has no names in it"
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -60,6 +61,7 @@ from pydantic import (
     Field,
     JsonValue,
     ValidationError,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import ErrorDetails
@@ -73,6 +75,8 @@ from refengine.testing.given_text import read_toml
 from refengine.testing.subject_worlds.unusual import OUTSIDE
 
 FILE: Final = "migration.toml"
+SCHEMA: Final = "migration-settings.schema.json"
+"""The file of its schema, beside it and on the site."""
 
 
 class SettingsError(ValueError):
@@ -84,15 +88,36 @@ class SettingsError(ValueError):
         super().__init__("\n".join((f"{path}:", *(f"  {p}" for p in self.problems))))
 
 
-Relation = Annotated[str, AfterValidator(lambda v: known(v, RELATIONS, "relation"))]
-CodeName = Annotated[str, AfterValidator(lambda v: known(v, CODES, "code"))]
-ChannelName = Annotated[str, AfterValidator(lambda v: known(v, CHANNELS, "channel"))]
+def _listed(names: Iterable[str]) -> WithJsonSchema:
+    """Have a schema list these names, which an editor then proposes."""
+    return WithJsonSchema({"enum": [*names]})
+
+
+Relation = Annotated[
+    str, AfterValidator(lambda v: known(v, RELATIONS, "relation")), _listed(RELATIONS)
+]
+CodeName = Annotated[
+    str, AfterValidator(lambda v: known(v, CODES, "code")), _listed(CODES)
+]
+ChannelName = Annotated[
+    str, AfterValidator(lambda v: known(v, CHANNELS, "channel")), _listed(CHANNELS)
+]
 Channels = Annotated[
     tuple[ChannelName, ...],
     BeforeValidator(lambda v: [v] if isinstance(v, str) else v),
     Field(min_length=1),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": [*CHANNELS]},
+                {"type": "array", "items": {"enum": [*CHANNELS]}, "minItems": 1},
+            ]
+        }
+    ),
 ]
-Outside = Annotated[str, AfterValidator(lambda v: known(v, OUTSIDE, "declaration"))]
+Outside = Annotated[
+    str, AfterValidator(lambda v: known(v, OUTSIDE, "declaration")), _listed(OUTSIDE)
+]
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -190,6 +215,13 @@ class Settings(SettingsPart):
     ``order`` is for ``refengine audit order``.
     """
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "$id": f"urn:refengine:{SCHEMA}",
+            "title": "Migration settings",
+        }
+    )
+
     about: str = ""
     old: Text = "old.py"
     old_engine: Text | None = None
@@ -207,6 +239,11 @@ class Settings(SettingsPart):
     volatile: tuple[Volatile, ...] = ()
     equivalent: tuple[Equivalent, ...] = ()
     order: tuple[MeantOrder, ...] = ()
+
+
+def schema_text() -> str:
+    """Return the file of the schema, by which an editor proposes and checks entries."""
+    return json.dumps(Settings.model_json_schema(), indent=2, sort_keys=True) + "\n"
 
 
 def load_settings(path: Path) -> Settings:

@@ -30,6 +30,7 @@ from compat.report.conform_gathered import (
     worlds_text,
 )
 from compat.report.conform_text import brief, counted, plain_lines, without_paths
+from compat.report.glossary import PageWords
 from compat.report.pages import page
 from compat.report.plain_text import plain
 from compat.verdicts.conformance import (
@@ -63,6 +64,7 @@ def page_text(judgement: JudgementReport) -> str:
     return page(
         "conform",
         script=SCRIPT,
+        words=PageWords(),
         script_hash=base64.b64encode(digest).decode(),
         verdicts=COLUMNS,
         levels=LEVELS,

@@ -7,13 +7,15 @@ The page loads nothing and runs no script.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
 
 from compat.report.conform_text import counted
 from compat.report.counterexample import code
 from compat.report.divergence_sentence import sentence
+from compat.report.glossary import PageWords
 from compat.report.migration import (
     NEXT,
     facts,
@@ -24,13 +26,24 @@ from compat.report.migration import (
     which_world,
 )
 from compat.report.migration_for_ci import name_of
+from compat.report.migration_since import since_lines, told_before
 from compat.report.pages import page
 from compat.report.plain_text import plain
 from compat.report.values import Beside, paired, rows_beside
 from compat.verdicts.migration import JudgedCase, Migration
+from compat.verdicts.timeline import VersionJudged
 
 Kind: TypeAlias = Literal["good", "weak", "bad", "none"]
 """Which colour a verdict has; ``none`` where nothing was decided."""
+KINDS: Final[Mapping[Kind, str]] = MappingProxyType(
+    {
+        "bad": "diverging",
+        "none": "not judged",
+        "weak": "holding weakly",
+        "good": "holding",
+    }
+)
+"""What cases of each kind are called in a count, the worst first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +51,8 @@ class CasePart:
     """One case as the page shows it; texts are plain, and in one line each."""
 
     name: str
+    before: Sequence[tuple[str, str]]
+    """What earlier reports said of it, each with the kind of its colour."""
     kind: Kind
     case: JudgedCase
     answer: str
@@ -59,25 +74,40 @@ class CasePart:
         return not self.case.met or self.kind != "good"
 
 
-def page_text(cases: Sequence[JudgedCase]) -> str:
-    """Return the text of the page."""
+def page_text(
+    cases: Sequence[JudgedCase], earlier: Sequence[VersionJudged] = ()
+) -> str:
+    """Return the text of the page; ``earlier`` are reports, the oldest first."""
     met = sum(case.met for case in cases)
     count = f"{counted(len(cases), 'case')}, {met} met"
     built = {k: v for case in cases for k, v in case.verdict.frameworks.items()}
-    parts = [*map(_part, cases)]
+    parts = [_part(case, earlier) for case in cases]
     return page(
         "migration",
+        words=PageWords(),
         count=count,
         built=", ".join(f"{name} {version}" for name, version in built.items()),
+        kinds=[*_kinds(parts)],
+        earlier=[plain(each.version) for each in earlier],
+        since=[plain(line) for line in since_lines(cases, earlier) if line],
         sharp=any(each.sharpness for each in parts),
         parts=parts,
     )
 
 
-def _part(case: JudgedCase) -> CasePart:
+def _kinds(parts: Sequence[CasePart]) -> Iterator[tuple[Kind, str]]:
+    """Yield how many cases have which verdict, with its colour."""
+    for kind, word in KINDS.items():
+        many = sum(each.kind == kind for each in parts)
+        if many:
+            yield kind, f"{many} {word}"
+
+
+def _part(case: JudgedCase, earlier: Sequence[VersionJudged]) -> CasePart:
     verdict, found = case.verdict, case.verdict.divergence
     return CasePart(
         name=plain(name_of(case)),
+        before=[(plain(said), kind) for said, kind in told_before(case, earlier)],
         kind=_kind(case),
         case=case,
         answer=plain(headline_of(verdict)[0]),

@@ -77,6 +77,17 @@ def read_report(
     return tuple(_whole(path, each) for each in found)
 
 
+def read_folder(path: Path, version: str) -> VersionJudged:
+    """Return what a report of a folder said; raises TimelineError, or OSError."""
+    if "each" not in _tree(path):
+        what = "it is not a report of a folder"
+        raise TimelineError(
+            f"{path}: {what}; {_MIGRATE.replace('…', '--all')} writes one"
+        )
+    [found] = read_report(path, version, "migration")
+    return found
+
+
 def _tree(path: Path) -> Mapping[str, Any]:
     try:
         tree = read_json(path.read_bytes())

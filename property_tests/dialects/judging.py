@@ -236,7 +236,7 @@ class DialectKind:
         if dialect_of(text) != dialect:  # a door of the user's own
             command += ["--dialect", dialect]
         if self._asked.profile is not None:
-            command += ["--profile", self._asked.profile]
+            command += ["--engine-profile", self._asked.profile]
         if self._asked.seed != SEED:
             command += ["--seed", str(self._asked.seed)]
         if self._asked.examples != EXAMPLES:  # other numbers draw other worlds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -22,7 +23,10 @@ class UnknownMutantError(LookupError):
     def __init__(self, id_: str, known: tuple[str, ...]) -> None:
         self.id = id_
         self.known = known
-        super().__init__(f"no mutant {id_!r}: there are {', '.join(known)}")
+        self.close = tuple(difflib.get_close_matches(id_, known))
+        near = f"did you mean {', '.join(self.close)}?" if self.close else ""
+        hint = near or "'refengine mutant list' shows all"
+        super().__init__(f"no mutant {id_!r}; {hint}")
 
 
 class DuplicateMutantError(ValueError):

@@ -45,7 +45,7 @@ class CacheHandler:
     def __init__(self, *, only: Iterable[str] | None = None, limit: int = 1000) -> None:
         if type(limit) is not int or limit < 1:
             raise HandlerArgumentError("CacheHandler", limit, "a limit of at least 1")
-        self.name = "cache"
+        self.name: str = "cache"
         self._only = None if only is None else tool_names("CacheHandler", only)
         self._limit = limit
         self._results: dict[_Key, _Chunks] = {}

@@ -42,7 +42,7 @@ class LoggingHandler:
     def __init__(self, logger: Logger, *, level: int = INFO) -> None:
         if not isinstance(logger, Logger):
             raise HandlerArgumentError("LoggingHandler", logger, "a logging.Logger")
-        self.name = "logging"
+        self.name: str = "logging"
         self._logger = logger
         self._level = level
 

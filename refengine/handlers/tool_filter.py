@@ -26,7 +26,7 @@ class ToolFilterHandler:
         if len(given) != 1:
             wanted = "either allow= or deny="
             raise HandlerArgumentError("ToolFilterHandler", (allow, deny), wanted)
-        self.name = "tool_filter"
+        self.name: str = "tool_filter"
         self._names = tool_names("ToolFilterHandler", given[0])
         self._deny = deny is not None
 

@@ -39,7 +39,8 @@ class UnknownInterruptError(RefengineError, LookupError):
     )
 
     def __init__(self, given: str, pending: Iterable[str]) -> None:
-        self.given, self.pending = given, tuple(pending)
+        self.given: str = given
+        self.pending: tuple[str, ...] = tuple(pending)
         self.__post_init__()
 
     @property

@@ -63,7 +63,7 @@ class LiveEntry:
         self._journal = journal
         self._hook = hook
         self._owner = owner
-        self.old = old
+        self.old: Entry | None = old
         self._call = call
         self._inner: list[LiveEntry] = []
         self._asked = 0
@@ -72,11 +72,11 @@ class LiveEntry:
         self._outer = outer
         self._raised: Interrupt | None = None
         self._within: Interrupt | None = None
-        self.gave = Outcome()
+        self.gave: Outcome = Outcome()
         self.changes: Changes | None = None
         self.stopped: Interrupt | None = None
-        self.done = False
-        self.reentry = False
+        self.done: bool = False
+        self.reentry: bool = False
         self.answers: tuple[Json, ...] = ()
         self.questions: tuple[Json, ...] = ()
         if old is not None:
@@ -302,10 +302,10 @@ class Journal:
     def __init__(
         self, run_path: tuple[str, ...], types: TypeRegistry, *, raises_again: bool
     ) -> None:
-        self.run_path = run_path
-        self.types = types
-        self.raises_again = raises_again
-        self.iteration = 0
+        self.run_path: tuple[str, ...] = run_path
+        self.types: TypeRegistry = types
+        self.raises_again: bool = raises_again
+        self.iteration: int = 0
         self.answers: Mapping[str, Json] | None = None
         self.addresses: set[Address] = set()
 

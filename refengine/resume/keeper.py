@@ -95,9 +95,9 @@ class KeptRun:
     )
 
     def __init__(self, loop: Loop, writer: StepWriter, saved: Saved | None) -> None:
-        self.loop = loop
-        self.writer = writer
-        self.saved = saved
+        self.loop: Loop = loop
+        self.writer: StepWriter = writer
+        self.saved: Saved | None = saved
         self.at: Point | None = None
         self._again: Point | None = None
         self._left: History | None = None

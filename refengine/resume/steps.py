@@ -83,8 +83,8 @@ class StepWriter:
         self._written = History()
         self._locals: dict[str, str] = {}
         raises_again = profile.swallowed_interrupt == "raised_again"
-        self.journal = Journal(run_path, types, raises_again=raises_again)
-        self.resumed = False
+        self.journal: Journal = Journal(run_path, types, raises_again=raises_again)
+        self.resumed: bool = False
 
     def waits_despite(self, error: Exception | None) -> bool:
         """Tell whether an interrupt is answered first where a sibling failed.

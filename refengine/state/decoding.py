@@ -13,7 +13,7 @@ deeply, which is most of the time that reading takes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Final, Literal, TypeAlias, cast
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias, cast
 
 from pydantic import (
     BaseModel,
@@ -92,7 +92,9 @@ Count: TypeAlias = Annotated[int, Field(ge=1, le=MOST)]
 class Shape(BaseModel):
     """What all shapes are: strict, closed, frozen."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        strict=True, extra="forbid", frozen=True
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -21,7 +21,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Final, NoReturn
+from typing import ClassVar, Final, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -122,7 +122,9 @@ _DIGEST: Final = re.compile(rb',"sha256":"([0-9a-f]{64})"}\Z')
 class Header(BaseModel):
     """What a record says of itself; ``types`` is the fingerprint of its registry."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        strict=True, extra="forbid", frozen=True
+    )
 
     writer: str
     codec: str

@@ -73,7 +73,9 @@ class UpgradesError(ConfigurationError):
     )
 
     def __init__(self, name: str, version: object, given: Iterable[object]) -> None:
-        self.name, self.version, self.given = name, version, tuple(given)
+        self.name: str = name
+        self.version: object = version
+        self.given: tuple[object, ...] = tuple(given)
         self.__post_init__()
 
 

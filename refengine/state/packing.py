@@ -59,7 +59,7 @@ class Packing:
         self._at = at
         self._keeps_unknown = keeps_unknown
         self._left = MAX_ITEMS
-        self.own = False
+        self.own: bool = False
 
     def value(
         self, value: object, where: Where, depth: int, steps: Steps = "item"

@@ -92,7 +92,7 @@ class SqliteStore:
         synchronous: Synchronous = "full",
         read_only: bool = False,
     ) -> None:
-        self.path = Path(path).absolute()  # the process may go elsewhere
+        self.path: Path = Path(path).absolute()  # the process may go elsewhere
         if synchronous not in get_args(Synchronous):
             # SQLite would take another word for less, and say nothing.
             raise StoreOptionError("synchronous", synchronous, "'full' or 'normal'")

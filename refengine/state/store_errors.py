@@ -222,7 +222,8 @@ class CheckpointNotFoundError(RefengineError, LookupError):
     )
 
     def __init__(self, key: str, close: Iterable[str] = ()) -> None:
-        self.key, self.close = key, tuple(close)
+        self.key: str = key
+        self.close: tuple[str, ...] = tuple(close)
         self.__post_init__()
 
     @property

@@ -47,13 +47,13 @@ class Seen:
         """Read a trace, or what ``Trace.to_jsonl`` wrote of it."""
         written = trace if isinstance(trace, str) else trace.to_jsonl()
         entries = map(json.loads, written.splitlines())
-        self.items = cast("Sequence[Item]", in_call_order(entries))
-        self.turns = frozenset(
+        self.items: Sequence[Item] = cast("Sequence[Item]", in_call_order(entries))
+        self.turns: frozenset[int] = frozenset(
             each["run"]
             for each in self.items
             if each["kind"] == "run_start" and each["data"].get("continues")
         )
-        self.echoes = echoes(self.items)
+        self.echoes: frozenset[int] = echoes(self.items)
 
     def of(self, *kinds: str) -> Iterator[Item]:
         """Yield the observations of these kinds."""

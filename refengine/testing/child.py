@@ -67,7 +67,7 @@ class CallError(Exception):
     ) -> None:
         self.code = code
         self.message = message
-        self.data = data or {}
+        self.data: Mapping[str, Any] = data or {}
         super().__init__(message)
 
     @property
@@ -95,7 +95,7 @@ class Connection:
         self._requests = os.fdopen(os.dup(0), "rb")
         # Never closed: when this pipe ends, the process has ended, and how is known.
         self._replies = os.dup(1)
-        self.log = os.dup(2)
+        self.log: int = os.dup(2)
         self._token = ""
         self._last = 0
         self.current: object = None

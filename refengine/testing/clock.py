@@ -140,8 +140,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         # asyncio's nanosecond is less than what a float of half a year can tell apart:
         # a timer that is due would never be, and the loop would spin for ever.
         self._clock_resolution = RESOLUTION
-        self.threads = LoopThreads(self)
-        self.has_signals = False
+        self.threads: LoopThreads = LoopThreads(self)
+        self.has_signals: bool = False
         self.outside: Outside | None = None
 
     def time(self) -> float:
@@ -339,7 +339,7 @@ class Ids:
 
     def __init__(self, prefix: str = "id") -> None:
         self._prefix = prefix
-        self.last = 0
+        self.last: int = 0
 
     def __call__(self) -> str:
         """Return the next id."""

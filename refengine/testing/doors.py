@@ -137,7 +137,7 @@ class ReferenceEngine:
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
-        self.name = f"reference ({profile.name})"
+        self.name: str = f"reference ({profile.name})"
 
     async def build(
         self, config: ChatModelAgentConfig, on_notice: OnNotice

@@ -114,12 +114,12 @@ class WorldHandler:
     """A handler that does what its spec says."""
 
     def __init__(self, spec: HandlerSpec, position: int, world: Surroundings) -> None:
-        self.name = spec.id or f"handler-{position}"
+        self.name: str = spec.id or f"handler-{position}"
         given = {
             hook for key, hook in HOOK_OF.items() if getattr(spec, key) is not None
         }
         # A handler needs a hook; one that was given none takes part and does nothing.
-        self.hooks = frozenset(given or {"before_agent"})
+        self.hooks: frozenset[str] = frozenset(given or {"before_agent"})
         self._spec = spec
         self._me = Extension(world, spec.id, spec.in_place)
         self._position = position

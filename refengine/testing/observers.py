@@ -20,7 +20,7 @@ from refengine.interrupts import is_reentry
 from refengine.stream import StreamReader
 from refengine.struct_middleware import AgentMiddleware
 from refengine.testing.recorder import Recorder, snapshot
-from refengine.testing.scripted import RecordingTool
+from refengine.testing.scripted import Invoking, RecordingTool, Streaming
 from refengine.tools import Options, ToolMeta, ToolMiddleware
 
 T = TypeVar("T")
@@ -169,7 +169,7 @@ class WatchedHooks:
         legacy_hooks: Mapping[str, str] | None,
     ) -> None:
         self.name = name
-        self.hooks = frozenset(hooks)
+        self.hooks: frozenset[str] = frozenset(hooks)
         if legacy_hooks is not None:
             self.legacy_hooks = legacy_hooks
         for hook, method in hooks.items():
@@ -207,13 +207,13 @@ class ObservedTool:
     """Has the methods of the tool inside it, and the very same info."""
 
     def __init__(self, tool: Any, recorder: Recorder) -> None:  # noqa: ANN401  # a Tool, with methods that its protocol leaves open
-        self.info = tool.info
+        self.info: Any = tool.info
         self._tool = tool
         self._recorder = recorder
         if getattr(tool, "invoke", None) is not None:
-            self.invoke = self._invoke
+            self.invoke: Invoking = self._invoke
         if getattr(tool, "stream", None) is not None:
-            self.stream = self._stream
+            self.stream: Streaming = self._stream
 
     async def _invoke(self, ctx: Context, arguments: str, options: Options) -> str:
         self._begin("invoke", ctx, arguments, options)

@@ -5,7 +5,7 @@ Any operation may carry ``on_call``: it is done only the nth time its hook runs.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -22,7 +22,9 @@ from refengine.testing.notation import parse_message
 class Spec(BaseModel):
     """A part of a scenario: strict, frozen, and nothing in it is unknown."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid", frozen=True, strict=True
+    )
 
 
 def _readable(text: str) -> str:

@@ -59,7 +59,7 @@ class RepliesInTurn:
     def __init__(self) -> None:
         self.denied: Collection[str] = ()
         self.replies: Sequence[ReplySpec] = ()
-        self.asked = 0
+        self.asked: int = 0
 
     def begins(self, denied: Collection[str], replies: Sequence[ReplySpec]) -> None:
         """Begin another run."""
@@ -222,7 +222,7 @@ class AnsweringEngine:
     def __init__(self, engine: Engine, person: Person) -> None:
         self._engine = engine
         self._person = person
-        self.name = engine.name
+        self.name: str = engine.name
 
     async def build(
         self, config: ChatModelAgentConfig, on_notice: OnNotice

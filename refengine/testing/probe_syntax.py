@@ -95,8 +95,8 @@ class Scopes(ast.NodeTransformer):
     """
 
     def __init__(self) -> None:
-        self.inside = False
-        self.flags = False
+        self.inside: bool = False
+        self.flags: bool = False
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Go into the body."""

@@ -41,7 +41,7 @@ class Lines:
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit
-        self.steps = 0
+        self.steps: int = 0
         self.reached: set[tuple[str, int]] = set()
         self._places: list[tuple[str, int, str]] = []
         self._count: Callable[[], int] | None = None

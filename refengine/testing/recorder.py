@@ -66,7 +66,7 @@ class Recorder:
     def __init__(self) -> None:
         self._all: list[Observation] = []
         self.run = 0
-        self.cancelled = False
+        self.cancelled: bool = False
         self._when: tuple[str, Callable[[], object]] | None = None
         self._left = 0
         self._settled = 0

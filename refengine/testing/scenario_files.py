@@ -25,7 +25,7 @@ class ScenarioError(ValueError):
 
     def __init__(self, source: str, problems: Sequence[str]) -> None:
         self.source = source
-        self.problems = tuple(problems)
+        self.problems: tuple[str, ...] = tuple(problems)
         lines = [f"{source} is not a scenario:", *(f"  {p}" for p in problems[:SHOWN])]
         if len(problems) > SHOWN:
             lines.append(f"  and {len(problems) - SHOWN} more")

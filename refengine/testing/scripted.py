@@ -6,7 +6,14 @@ import asyncio
 import builtins
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Mapping,
+    Sequence,
+)
 from contextlib import suppress
 from typing import Any, Literal, TypeAlias
 
@@ -28,6 +35,10 @@ from refengine.tools import Options, ToolInfo
 
 AtEnd: TypeAlias = Literal["fail", "exhausted", "repeat_last"]
 Body: TypeAlias = Callable[[Context], Awaitable[str | None]]
+Invoking: TypeAlias = Callable[[Context, str, Options], Coroutine[Any, Any, str]]
+Streaming: TypeAlias = Callable[
+    [Context, str, Options], Coroutine[Any, Any, StreamReader[str]]
+]
 """What a tool does before its result; returns what it was answered, if it asked."""
 
 
@@ -63,7 +74,7 @@ class UnplayedError(AssertionError):
     """The run ended with answers left in the script."""
 
     def __init__(self, left: Sequence[object]) -> None:
-        self.left = tuple(left)
+        self.left: tuple[object, ...] = tuple(left)
         super().__init__(f"{len(left)} answers were not played: {list(left)!r}")
 
 
@@ -94,7 +105,7 @@ class ScriptedModel:
         self._timed = timed
         if any(isinstance(each, ModelChunks) and each.chunk_ms for each in script):
             self._recorder.timed = True
-        self.calls = 0
+        self.calls: int = 0
         self.own_tools: Sequence[Mapping[str, Any]] | None = None
 
     @property
@@ -276,19 +287,19 @@ class RecordingTool:
         body: Body | None = None,
     ) -> None:
         told = spec.description or f"tool {spec.name}"
-        self.info = ToolInfo(spec.name, told, spec.parameters or {})
+        self.info: ToolInfo = ToolInfo(spec.name, told, spec.parameters or {})
         self._spec = spec
-        self.recorder = recorder or Recorder()
+        self.recorder: Recorder = recorder or Recorder()
         if spec.chunk_ms:
             self.recorder.timed = True
         self._body = body
-        self.executions = 0
+        self.executions: int = 0
         self._given: Counter[str] = Counter()
         self._stops: Counter[str] = Counter()
         if spec.kind != "streamable":
-            self.invoke = self._invoke
+            self.invoke: Invoking = self._invoke
         if spec.kind != "invokable":
-            self.stream = self._stream
+            self.stream: Streaming = self._stream
 
     async def _invoke(self, ctx: Context, arguments: str, options: Options) -> str:
         answer = await self._begin("invoke", ctx, arguments, options)

@@ -76,7 +76,7 @@ class GivenRun:
 
     def __init__(self, messages: Sequence[Message], options: Mapping[str, Any]) -> None:
         self.messages = messages
-        self.options = copy.deepcopy(dict(options))
+        self.options: dict[str, Any] = copy.deepcopy(dict(options))
         self._messages = tuple(messages)
         self._options = copy.deepcopy(self.options)
 

@@ -107,9 +107,9 @@ class Place:
     __slots__ = ("at", "field", "parent")
 
     def __init__(self, parent: ast.AST, field: str, at: int | None = None) -> None:
-        self.parent = parent
-        self.field = field
-        self.at = at
+        self.parent: ast.AST = parent
+        self.field: str = field
+        self.at: int | None = at
 
     def put(self, new: ast.AST, old: ast.AST) -> None:
         """Put a node in the place of one."""

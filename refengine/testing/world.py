@@ -125,10 +125,10 @@ class World:
     ) -> None:
         """Make them; runs are kept in ``keeper``, by default in one of its own."""
         self.recorder = recorder
-        self.checkpoints = keeper or keeper_for(scenario, recorder)
-        self.factory_calls = 0
+        self.checkpoints: Keeper | None = keeper or keeper_for(scenario, recorder)
+        self.factory_calls: int = 0
         policies = [each.retry for each in scenario.all_agents if each.retry]
-        self.model = ScriptedModel(
+        self.model: ScriptedModel = ScriptedModel(
             scenario.model_script,
             at_end=scenario.script_end,
             recorder=recorder,
@@ -136,16 +136,16 @@ class World:
             timed=any(each.wait_ms for each in policies),
         )
         self._spec = spec
-        self.output_key = spec.output_key
-        self.run = 0
+        self.output_key: str | None = spec.output_key
+        self.run: int = 0
         self.wire: str | None = None
         self.half: SessionHalf | None = None
         """Which half of a session is played that is handed over; None if all of it."""
         self.tells_nodes = False
         """Whether a graph's run says through which nodes it went."""
-        self.clock = Clock()
-        self.new_id = Ids("id")
-        self.instruction = decoded(spec.instruction)
+        self.clock: Clock = Clock()
+        self.new_id: Ids = Ids("id")
+        self.instruction: str = decoded(spec.instruction)
         self.tools: tuple[Tool, ...] = tuple(map(self.tool, spec.tools))
         self.middlewares: tuple[AgentMiddleware, ...] = tuple(self._middlewares())
         self.handlers: tuple[WorldHandler, ...] = tuple(self._handlers())

@@ -131,7 +131,7 @@ def _efficiency(folder: Path, names: list[str], tell: Callable[[str], None]) -> 
         ("corpus", "exercise", name, "--out", f"seen-{name}") for name in names
     )
     apart = ran(folder, left, right).seconds
-    together = ran(folder, (*both, "--on", "local:2")).seconds
+    together = ran(folder, (*both, "--cluster", "local:2")).seconds
     seen = [list(read_entries(folder / f"seen-{name}")) for name in names]
     if [_facts(each) for each in seen[0] + seen[1]] != [_facts(e) for e in seen[2]]:
         raise OtherAnswerError("local:2")

@@ -123,10 +123,12 @@ class FlowToolRuns:
     """
 
     def __init__(self, spec: ToolSpec, world: World) -> None:
-        self.name = spec.name
-        self.description = spec.description or f"tool {spec.name}"
-        self.parameters = dict(ANY if spec.parameters is None else spec.parameters)
-        self.is_direct = world.returns_directly(spec.name)
+        self.name: str = spec.name
+        self.description: str = spec.description or f"tool {spec.name}"
+        self.parameters: dict[str, Json] = dict(
+            ANY if spec.parameters is None else spec.parameters
+        )
+        self.is_direct: bool = world.returns_directly(spec.name)
         self._runs = ToolRuns(spec, world)
 
     async def result(

@@ -49,7 +49,8 @@ class NoDoorError(ValueError):
     """A subject says that a value comes by a door that graphs do not have."""
 
     def __init__(self, name: str, door: object) -> None:
-        self.name, self.door = name, door
+        self.name: str = name
+        self.door: object = door
         super().__init__(f"takes({name}={door!r}): there are {', '.join(DOORS)}")
 
 
@@ -68,9 +69,9 @@ class LangChainBridge:
         self.moved: Mapping[str, ValueDoor] = {}
         """By which door a caller gives values that OLD's gives by another one."""
         self._line = None if world.wire is None else Line.to(world, world.wire)
-        self.model = self.model_named(MODEL)
-        self.tools = list(tools)
-        self.system_prompt = world.instruction or None
+        self.model: BaseChatModel = self.model_named(MODEL)
+        self.tools: list[WorldTool] = list(tools)
+        self.system_prompt: str | None = world.instruction or None
 
     @classmethod
     def of(cls, world: World) -> LangChainBridge:

@@ -99,7 +99,7 @@ class GraphWatch(BaseCallbackHandler):
         self.failed: dict[str, BaseException] = {}
         self.raised: dict[str, BaseException] = {}
         """What the tool of each call raised last, whoever answered for it."""
-        self.turns = NodeTurns()
+        self.turns: NodeTurns = NodeTurns()
         self.stranger: str | None = None
 
     def expect(self, graph: Any) -> None:  # noqa: ANN401  # a graph of any framework

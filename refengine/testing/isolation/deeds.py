@@ -39,7 +39,7 @@ class Deeds:
         self._doors = doors
         self._tell = tell
         self._limits = _limits()
-        self.hooks = 0
+        self.hooks: int = 0
         """So many audit hooks were added by own code, which nobody can take away."""
 
     @property

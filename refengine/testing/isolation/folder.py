@@ -113,9 +113,9 @@ class SessionFolder:
         self.subject = subject
         self.closed = closed
         self._reached = reached
-        self.programs = False
+        self.programs: bool = False
         self.outside: dict[str, None] = {}
-        self.written = False
+        self.written: bool = False
         self.held: dict[str, None] = {}
         self._drawn: set[str] = set()
         self._folders: dict[str, str] = {}

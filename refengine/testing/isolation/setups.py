@@ -58,7 +58,7 @@ class SpanCounter:
     """A processor of spans, as OpenTelemetry's providers take it, that counts them."""
 
     def __init__(self) -> None:
-        self.spans = 0
+        self.spans: int = 0
         self._lock = threading.Lock()
 
     def on_start(self, *_: object, **__: object) -> None:
@@ -86,8 +86,8 @@ class SideSetup:
     def __init__(self, name: str, file: str) -> None:
         """``name`` is what the user calls it."""
         self.name = name
-        self.file = os.path.realpath(file)
-        self.changed = 0
+        self.file: str = os.path.realpath(file)
+        self.changed: int = 0
         self._counter = SpanCounter()
         self._running = False
         self._started = False

@@ -144,7 +144,7 @@ class DeadlockError(Exception):
     """Nothing can go on: every task waits, and no timer will wake one."""
 
     def __init__(self, waiting: Sequence[str]) -> None:
-        self.waiting = tuple(waiting)
+        self.waiting: tuple[str, ...] = tuple(waiting)
         super().__init__(
             f"nothing can go on and no timer is set: {'; '.join(waiting)};"
             " make sure that something wakes one of them"
@@ -171,7 +171,7 @@ class NumberedTask(asyncio.Task[T]):
         **more: Any,  # noqa: ANN401  # as asyncio.Task, whose arguments grow
     ) -> None:
         self.number = number
-        self.named = more.get("name") is not None
+        self.named: bool = more.get("name") is not None
         super().__init__(coro, **more)
 
     def set_name(self, value: object, /) -> None:

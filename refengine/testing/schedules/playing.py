@@ -126,7 +126,7 @@ class Stage:
         self._program = program
         self._check = check
         self._loop: ScheduledLoop | None = None
-        self.count = 0
+        self.count: int = 0
 
     def play(self, choose: Choose, *, telling: bool = False) -> PlayedSchedule:
         """Play the program once; raises RuntimeError within a running loop."""

@@ -55,7 +55,7 @@ class Kit:
     """Dice, a subject's words, and what is made of both; one for each world."""
 
     def __init__(self, words: Words, seed: str) -> None:
-        self.dice = Dice(seed)
+        self.dice: Dice = Dice(seed)
         self.words = words
         self._ids = Ids("c")
         self._names = Ids("r")

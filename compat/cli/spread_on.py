@@ -1,10 +1,10 @@
-"""The option ``--on``: on which workers a command plays."""
+"""What ``--cluster`` names: the workers on which a command plays."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sized
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from compat.cli.command import refusing
 from compat.verdicts.exit_codes import FAULT
@@ -14,14 +14,12 @@ if TYPE_CHECKING:
 
     from compat.spreading import Spread, UnitData
 
-ON: Final = "play on the workers of local:N, or of a running scheduler of dask"
-
 
 @contextmanager
 def spread_on(
     command: str, on: str | None, *, shown: bool = True
 ) -> Generator[Spread | None, None, None]:
-    """Yield the workers that ``--on`` names, None without it.
+    """Yield the workers that ``--cluster`` names, None without it.
 
     At a terminal it is shown how many units all of them have done, unless the command
     shows its own way. What is wrong with them, or with a unit, ends the command.
