@@ -29,6 +29,7 @@ __all__ = [
     "EINO_DRAFT",
     "LANGCHAIN_1",
     "LANGGRAPH_PREBUILT_1",
+    "OPENAI_AGENTS_0",
     "PROFILES",
     "PYDANTIC_AI_2",
     "SEED_001",
@@ -188,3 +189,4 @@ EINO_0_9: Final = profile("eino-0.9")
 LANGCHAIN_1: Final = profile("langchain-1")
 LANGGRAPH_PREBUILT_1: Final = profile("langgraph-prebuilt-1")
 PYDANTIC_AI_2: Final = profile("pydantic-ai-2")
+OPENAI_AGENTS_0: Final = profile("openai-agents-0")

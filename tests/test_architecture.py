@@ -68,6 +68,7 @@ LAZY = {
 # What comes with every installation, and the modules that need an extra on top.
 RUNTIME = {"click", "packaging", "pydantic", "pydantic_core", "rich"}
 GRAPHS = {"langchain", "langchain_core", "langgraph"}
+OPENAI_AGENTS = {"agents", "openai"}
 PYDANTIC_AI = {"pydantic_ai", "pydantic_graph"}
 WIRE = {"httpx2", "starlette", "uvicorn", "vcr", "yaml"}
 EXTRAS = {
@@ -81,6 +82,7 @@ EXTRAS = {
     "compat.engines.callbacks.generating": {"hypothesis"},
     "compat.engines.stream_loop.generating": {"hypothesis"},
     "compat.engines.graphs": GRAPHS,
+    "compat.engines.openai_agents": OPENAI_AGENTS,
     "compat.engines.pydantic_ai": PYDANTIC_AI,
     "compat.wire": WIRE,
     "compat.report.plots": {"matplotlib"},

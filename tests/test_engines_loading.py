@@ -48,6 +48,7 @@ DOORS = {
     "reference-legacy": ("eino-0.7", 27),
     "langchain": ("langchain-1", 18),
     "langgraph": ("langgraph-prebuilt-1", 14),
+    "openai-agents": ("openai-agents-0", 13),
     "pydantic-ai": ("pydantic-ai-2", 17),
 }
 DIALECT_DOORS = (
@@ -173,7 +174,7 @@ def test_a_misspelt_name_is_told_with_what_there_is() -> None:
     told = refused("referense", UnknownEngineError)
 
     assert "did you mean 'reference'?" in told
-    assert "langgraph, pydantic-ai, reference, reference-adapted" in told
+    assert "langgraph, openai-agents, pydantic-ai, reference, reference-adapted" in told
     assert "module:factory" in told
 
 

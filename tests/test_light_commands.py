@@ -27,6 +27,7 @@ HEAVY = frozenset(
         "hypothesis",
         # frameworks and clients
         "agent_framework",
+        "agents",
         "google",
         "langchain",
         "langchain_core",

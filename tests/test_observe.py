@@ -187,6 +187,7 @@ def test_every_profile_but_the_default_stands_for_a_version_or_a_framework() -> 
         "langchain-1",
         "langchain-js-1",
         "langgraph-prebuilt-1",
+        "openai-agents-0",
         "pydantic-ai-2",
     }
 

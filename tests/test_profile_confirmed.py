@@ -14,12 +14,14 @@ import pytest
 from compat.engines.capabilities import refusal_of
 from compat.engines.langchain import LangChainEngine
 from compat.engines.langgraph import LangGraphEngine
+from compat.engines.openai_agents.doors import OpenAIAgentsEngine
 from compat.engines.pydantic_ai.doors import PydanticAIEngine
 from compat.profiles.comparing import played, scenarios, unconfirmed
 from compat.profiles.confirming import confirmed, projected
 from refengine.profile import (
     LANGCHAIN_1,
     LANGGRAPH_PREBUILT_1,
+    OPENAI_AGENTS_0,
     PYDANTIC_AI_2,
     SEED_001,
     choosing,
@@ -32,11 +34,16 @@ from refengine.testing.trace import first_divergence
 
 DOCS = Path(__file__).parent.parent / "docs"
 GRAPHS = {LANGCHAIN_1: LangChainEngine(), LANGGRAPH_PREBUILT_1: LangGraphEngine()}
-ENGINES = {**GRAPHS, PYDANTIC_AI_2: PydanticAIEngine()}
+ENGINES = {
+    **GRAPHS,
+    PYDANTIC_AI_2: PydanticAIEngine(),
+    OPENAI_AGENTS_0: OpenAIAgentsEngine(),
+}
 PAGES = {
     LANGCHAIN_1: DOCS / "profiles-langchain.md",
     LANGGRAPH_PREBUILT_1: DOCS / "profiles-langchain.md",
     PYDANTIC_AI_2: DOCS / "profiles-pydantic-ai.md",
+    OPENAI_AGENTS_0: DOCS / "profiles-openai-agents.md",
 }
 BOTH = [
     pytest.param(each, posture, id=f"{each.name}-{posture}")
@@ -45,6 +52,7 @@ BOTH = [
 NOT_TOLD = {
     ("langgraph-prebuilt-1", "after_hooks"): {"handlers_first"},
     ("pydantic-ai-2", "changed_call_id"): {"leaks_into_event"},
+    ("openai-agents-0", "answer"): {"last_message"},
 }
 """Options that only an engine with both lists of extensions tells apart."""
 
@@ -70,6 +78,7 @@ def test_the_lists_of_unconfirmed_postures_do_not_grow_by_accident() -> None:
         "langchain-1": 16,
         "langgraph-prebuilt-1": 20,
         "pydantic-ai-2": 23,
+        "openai-agents-0": 28,
         "langchain-js-1": 1,
         "eino-0.9": 1,
     }

@@ -61,7 +61,10 @@ def test_one_changed_posture_is_found_whichever_it_is(posture, option) -> None:
     assert seen.contradicts == bool(differs)
 
 
-@pytest.mark.parametrize("name", ["langchain", "langgraph", "pydantic-ai"])
+FRAMEWORKS = ("langchain", "langgraph", "openai-agents", "pydantic-ai")
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
 def test_frameworks_show_what_was_confirmed_and_no_more(name) -> None:
     loaded = load_engine(name)
     seen = infer(loaded, 1)
@@ -70,7 +73,11 @@ def test_frameworks_show_what_was_confirmed_and_no_more(name) -> None:
 
     assert shown <= set(options()) - listed
     # two of their options are told apart only by an engine with both lists
-    beyond = {"langgraph": {"after_hooks"}, "pydantic-ai": {"changed_call_id"}}
+    beyond = {
+        "langgraph": {"after_hooks"},
+        "openai-agents": {"answer"},
+        "pydantic-ai": {"changed_call_id"},
+    }
     assert set(options()) - listed - shown == beyond.get(name, set())
     assert seen.nearest == loaded.profile
     assert not seen.contradicts

@@ -32,6 +32,7 @@ CLAUSE = "property_tests/test_contract.py::test_clause[{}-ORD-001]"
 UNDECLARED = {
     "langchain": 19,
     "langgraph": 23,
+    "openai-agents": 24,
     "pydantic-ai": 20,
     "reference": 0,
     "reference-adapted": 0,

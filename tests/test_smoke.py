@@ -27,6 +27,7 @@ INSTALLED = [
     "reference-legacy",
     "langchain",
     "langgraph",
+    "openai-agents",
     "pydantic-ai",
 ]
 CHECKS = ["builds", "answers", "tools", "hooks", "canary", "types"]

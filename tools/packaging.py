@@ -37,6 +37,8 @@ USES: Final[Mapping[str, str]] = MappingProxyType(
         "testing": "-c 'import refengine.testing.strategies, pytest'",
         "bench": "-m refengine bench run old.py --quick --json cost.json",
         "langchain": "-m refengine conform langchain --clause ORD-001 --examples 0",
+        "openai-agents": "-m refengine conform openai-agents --clause INS-001"
+        " --examples 0",
         "pydantic-ai": "-m refengine conform pydantic-ai --clause ORD-001 --examples 0",
         "adk": "-m refengine conform google-adk --clause FLOW-001 --examples 0",
         "cluster": "-m refengine conform reference --clause ORD-001 --cluster local:1",

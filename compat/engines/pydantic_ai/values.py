@@ -12,22 +12,19 @@ from collections.abc import (
 )
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from pydantic_ai import RunContext
 from pydantic_ai.tools import Tool as TheirTool
 from pydantic_ai.tools import ToolDefinition
 
+from compat.engines.asking import AskedModel, invoked
 from compat.engines.frame import FrameRefusals
 from refengine.context import Context
-from refengine.errors import ModelError, ToolError
 from refengine.messages import Message, MessageChunk, join_chunks
-from refengine.model import ChatModel, invoker, streamer
-from refengine.stream import StreamReader
-from refengine.testing.blaming import blame
-from refengine.testing.doors import at_call
+from refengine.model import ChatModel
 from refengine.testing.pydantic_ai.model import AnsweringModel, ModelAsked
-from refengine.tools import NO_OPTIONS, Tool, ToolInfo
+from refengine.tools import Tool, ToolInfo
 
 NOTHING: Final = ()
 """A prompt of no content, where the framework wants one and there is none."""
@@ -60,18 +57,11 @@ TEXT: Final[ContextVar[str]] = ContextVar("refengine_pydantic_ai_text")
 def tool_of(tool: Tool, *, sequential: bool) -> TheirTool[Deps]:
     """Return a world's tool as the framework takes one."""
     info = tool.info
-    invoke: Any = cast("Any", tool).invoke  # none that only streams comes here
     schema: dict[str, Any] = {"type": "object", "properties": {}, **info.parameters}
 
     async def run(ctx: RunContext[Deps], /, **arguments: Any) -> str:  # noqa: ANN401  # the model's
         del arguments  # parsed; a world's tool takes the text
-        call_id = ctx.tool_call_id or ""
-        given = at_call(ctx.deps.ctx, ctx.deps.ctx, call_id), TEXT.get(), NO_OPTIONS
-        try:
-            return str(await invoke(*given))
-        except Exception as error:
-            blame(error, ToolError(info.name, call_id, error))
-            raise
+        return await invoked(tool, ctx.deps.ctx, ctx.tool_call_id or "", TEXT.get())
 
     about = info.name, info.description, schema
     found = TheirTool.from_schema(run, *about, takes_ctx=True, sequential=sequential)
@@ -86,44 +76,30 @@ class ConfiguredModel(AnsweringModel):
         self, model: ChatModel, tools: Mapping[str, ToolInfo], deps: Deps
     ) -> None:
         super().__init__()
-        self._invoke = invoker(model)
-        self._open = streamer(model)
+        self._model = AskedModel(model)
         self._tools = tools
         self._deps = deps
 
     async def answer(self, asked: ModelAsked) -> Message:
         """Return the whole answer."""
         shown = infos(self._tools, asked.tools)
-        given = self._deps.ctx, asked.messages, shown, NO_OPTIONS
-        try:
-            answer = await self._invoke(*given)
-        except Exception as error:
-            blame(error, ModelError(error))
-            raise
+        answer = await self._model.answer(self._deps.ctx, asked.messages, shown)
         return usual(self._deps, answer)
 
     async def chunks(self, asked: ModelAsked) -> AsyncIterator[MessageChunk]:
         """Return what yields the answer in its chunks."""
         shown = infos(self._tools, asked.tools)
-        given = self._deps.ctx, asked.messages, shown, NO_OPTIONS
-        try:
-            reader = await self._open(*given)
-        except Exception as error:
-            blame(error, ModelError(error))
-            raise
-        return self._read(reader)
+        return self._read(
+            await self._model.chunks(self._deps.ctx, asked.messages, shown)
+        )
 
     async def _read(
-        self, reader: StreamReader[MessageChunk]
+        self, chunks: AsyncIterator[MessageChunk]
     ) -> AsyncGenerator[MessageChunk, None]:
         seen: list[MessageChunk] = []
-        try:
-            async for chunk in reader:
-                seen.append(chunk)
-                yield chunk
-        except Exception as error:
-            blame(error, ModelError(error))
-            raise
+        async for chunk in chunks:
+            seen.append(chunk)
+            yield chunk
         usual(self._deps, join_chunks(seen))
 
 
