@@ -17,7 +17,9 @@ An entry of a projection is an observation with what is in its data, and besides
 - ``outer``, the wrapper of its call, or of its model call, that it was met in: its
   ``extension``, ``position`` and what it had ``seen``;
 - ``turn``, how many requests the run had sent to the model before;
-- ``part`` of a hook: where in a run it acts, of whichever interface it is;
+- ``numbers`` that a refusal at build tells, however their digits are grouped;
+- ``part`` of a hook: where in a run it acts, of whichever interface it is; the ``way``
+  of one around a tool: ``invokable`` or ``streamable``;
 - ``first`` where no other entry of its part and turn, or of its call, came before, or
   where no other hook of these was left before;
 - ``sibling`` where another call of the same message had begun before; there were so
@@ -30,12 +32,13 @@ An entry of a projection is an observation with what is in its data, and besides
 - ``resumed`` in a run that goes on;
 - ``asked`` of an interrupt: ``anew``, or at an address that was told before, which is
   ``waiting``, ``answered``, or told ``twice`` in that run;
-- ``what`` of an event (``model``, ``tool``, ``error`` and the like), and ``shown``, its
-  text and calls, however they came in pieces.
+- ``what`` of an event (``model``, ``tool``, ``error`` and the like), ``shown``, its
+  text and calls, however they came in pieces, and its ``pieces`` that hold anything.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -62,7 +65,7 @@ from refengine.testing.clock import Loops
 from refengine.testing.doors import ReferenceEngine
 from refengine.testing.json_values import is_list
 from refengine.testing.projection import Entry, Projection, value_at
-from refengine.testing.scenario import Scenario
+from refengine.testing.scenario import AgentSpec, Scenario
 from refengine.testing.session import play
 from refengine.testing.trace import Observation, Trace, to_json
 
@@ -80,9 +83,13 @@ GROUND: Final = Projection(
 asked, of which other clauses may still be decided by checks in code.
 """
 CONSUMERS: Final = frozenset(("EVT",))
-"""The families about what the consumer of a run gets."""
+"""The families about what the consumer of a run gets, as are projections of events."""
 PIECE: Final = ")][None:None("
 """Stands in what an event shows between two pieces of the arguments of a call."""
+DEEP: Final = 1_000
+"""So many extensions are very many: as deep as Python's stack is by default."""
+EMPTY: Final = re.compile(r"assistant:|tool\([^()]*\):")
+"""What a trace shows of a chunk that holds nothing."""
 PART_OF: Final = {"model_request": "around_model", "tool_start": "around_tool"}
 """The part that stands around what begins, innermost."""
 AROUND: Final = frozenset(PART_OF.values())
@@ -157,10 +164,12 @@ class WorldBeside:
     def _found(self) -> Mapping[str, Sequence[Decision]]:
         right = self._oracle.right(self._scenario, self._profile, frozenset())
         seen = self._seen(right)
+        deep = any(map(_is_deep, self._scenario.all_agents))
         found = {
             each.clause: [*_with_consequences(each, each.decisions(right, seen))]
             for each in compared_clauses()
-            if not each.missing(self._profile, self._capabilities)
+            if (each.about.family == "DEEP") is deep
+            and not each.missing(self._profile, self._capabilities)
         }
         before = GROUND.lanes_of(right.entries), GROUND.lanes_of(seen)
         found[""] = list(lane_decisions(GROUND, *before))
@@ -185,11 +194,20 @@ class WorldBeside:
             yield Decision(each.claim, each.expected, each.got, at)
 
 
+def _is_deep(agent: AgentSpec) -> bool:
+    """Tell whether an agent has so many extensions that a world is for DEEP alone.
+
+    Each other clause is decided by smaller worlds, and would take long in these.
+    """
+    return len(agent.middlewares) + len(agent.handlers) >= DEEP
+
+
 def _with_consequences(
     clause: ComparedClause, decisions: Iterable[DialectDecision]
 ) -> Iterator[DialectDecision]:
     """Yield decisions; nothing that an engine does comes of what its consumer got."""
-    causes = clause.about.family not in CONSUMERS
+    kinds = {each.kind for one in clause.about.compares for each in one.patterns}
+    causes = clause.about.family not in CONSUMERS and kinds != {"event"}
     yield from (replace(each, causes=causes and each.causes) for each in decisions)
 
 
@@ -238,11 +256,21 @@ def _alone(seen: Observation, data: Mapping[str, Json]) -> dict[str, Json]:
     row: dict[str, Json] = {**data, "kind": seen.kind, "run": seen.run}
     if seen.kind == "event":
         row["what"], row["shown"] = data["kind"], _shown(seen)
+        row["pieces"] = _pieces(seen)
+    if seen.kind == "build_error":
+        row["numbers"] = [{"number": each} for each in _numbers(data["error"])]
     if seen.kind in HOOKS:
         row["part"] = _PARTS.get(str(data["hook"]), "around_tool")
+        row["way"] = str(data["hook"]).rpartition(".")[2].removeprefix("wrap_")
     if seen.kind == "hook_exit":
         row["given"] = True
     return row
+
+
+def _numbers(error: Json) -> list[Json]:
+    """Return the numbers in an error, each once."""
+    plain = re.sub(r"(?<=\d)[,_](?=\d)", "", str(error))
+    return [*dict.fromkeys(re.findall(r"\d+", plain))]
 
 
 def _slow(scenario: Scenario) -> frozenset[str]:
@@ -346,6 +374,15 @@ def _shown(event: Observation) -> str | None:
     text, _, calls = shown.replace(PIECE, "").partition("[")
     mixed = "stream" in data and calls.count("[")
     return f"{text}[{''.join(sorted(calls)) if mixed else calls}"
+
+
+def _pieces(event: Observation) -> list[Json]:
+    """Return the chunks of an event that hold anything.
+
+    Whether an empty chunk is handed on matters to nobody, and engines differ.
+    """
+    parts = cast("Iterable[object]", event.data.get("stream", ()))
+    return [str(each) for each in parts if not EMPTY.fullmatch(str(each))]
 
 
 def _twins(trace: Trace) -> Mapping[int, set[str]]:

@@ -195,14 +195,6 @@ class RunView:
         """Tell whether it was left in that iteration, in which much may be missing."""
         return self.is_left and now is self.iterations[-1]
 
-    def left_around(self, now: Iteration) -> bool:
-        """Tell whether it was left in a wrapper around the model of that iteration.
-
-        Then an answer may have come, and not have come out.
-        """
-        opened = any(each.exit is None for each in now.model_wraps)
-        return opened and self.left_in(now)
-
     @property
     def failed_as(self) -> str | None:
         """The class of the error that it ended with."""

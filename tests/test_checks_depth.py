@@ -1,20 +1,26 @@
-"""Very many extensions: the checks of DEEP, and worlds that are written short."""
+"""Very many extensions: the clauses of DEEP, and worlds that are written short."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from property_tests.checks.depth import CHECKS, MAX_EXTENSIONS, number
 from property_tests.corpus import SuiteCorpus, fixed_worlds, read_corpus
 from property_tests.judging.world import judge
 from property_tests.playing import VariantPlayer
+from refengine.extensions import MAX_EXTENSIONS
 from refengine.profile import profile
 from refengine.testing.doors import ReferenceEngine
 from refengine.testing.scenario_files import ScenarioError
-from tests.deciding import decisions, scenario, worlds
+from tests.deciding import OF, decisions, scenario, worlds
 
-OF = {check.clause: check for check in CHECKS}
+CHECKS = [check for check in OF.values() if check.family == "DEEP"]
 DONE = "assistant:done"
+
+
+def number(agent) -> int:
+    """Return how many extensions an agent has."""
+    return len(agent.middlewares) + len(agent.handlers)
 
 
 @pytest.mark.parametrize("under", ["seed-001", "langchain-1"])
@@ -24,7 +30,7 @@ def test_every_clause_is_decided_for_the_reference_engine_in_its_fixed_world(und
     judged = {each.clause: judge(player, each, CHECKS) for each in worlds("depth")}
 
     assert all(clause in found.decided for clause, found in judged.items())
-    assert set(judged) == set(OF)
+    assert set(judged) == {check.clause for check in CHECKS}
     assert not any(found.failed for found in judged.values())
 
 
@@ -42,14 +48,24 @@ def test_worlds_of_very_many_extensions_are_for_checks_of_depth_alone():
 def test_a_world_of_few_extensions_is_not_looked_at():
     world = scenario({"handlers": [{"id": "h", "before_model": []}]}, DONE)
 
-    assert not any(check.meant(world) for check in CHECKS)
+    assert not any(decisions(check, world) for check in CHECKS)
+
+
+def test_a_world_of_very_many_extensions_is_for_no_other_clause():
+    entry = worlds("depth")[2]
+    player = VariantPlayer(ReferenceEngine(profile("seed-001")), profile("seed-001"))
+    compared = [check for check in OF.values() if check.compares]
+
+    assert {*judge(player, replace(entry, only=()), compared).decided} <= {
+        check.clause for check in CHECKS
+    }
 
 
 def test_both_numbers_are_asked_for_in_a_refusal():
     (found,) = decisions(OF["DEEP-002"], worlds("depth")[1].scenario)
 
     assert found.holds
-    assert found.expected == ["10001", "10000"]
+    assert found.expected == [["10000"], ["10001"]]
 
 
 def written(tmp_path, repeat, agent):

@@ -25,13 +25,14 @@ def compared(*families: str) -> tuple[Check, ...]:
 STATE = {each.clause for each in worlds("state")}
 """Clauses whose fixed worlds are among those of kept, cancelled and retried runs."""
 CHECKS = {
-    "adapted": checks.adapted.CHECKS,
+    "adapted": (*checks.adapted.CHECKS, *compared("COMPAT")),
     "context": compared("CTX"),
     "direct": compared("RD"),
     "errors": tuple(e for e in compared("ERR") if e.clause not in STATE),
     "events": compared("EVT"),
     "extensions": (
         *checks.extensions.CHECKS,
+        *compared("EXT"),
         *(each for each in compared("SURF") if each.clause != "SURF-007"),
     ),
     "instruction": compared("INS"),

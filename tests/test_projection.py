@@ -3,6 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
+from property_tests.dialects.compared import lane_decisions
 from refengine.testing.projection import (
     Projection,
     ProjectionError,
@@ -93,6 +94,7 @@ def test_what_differs_in_one_list_is_where_its_entry_stands() -> None:
         ("bag", told("y", "x"), told("x", "y", "y")),
         ("least", told("z", "y", "x"), told("x", "z")),
         ("most", told("y"), told("x", "y", "y")),
+        ("within", told("y", "y"), told("z")),
         ("set", told("y", "x", "x"), told("x", "z")),
         ("first", told("x", "z"), told("y", "x")),
         ("order", told("x", "z", "y", "y"), told("y", "x")),
@@ -113,6 +115,18 @@ def test_a_difference_says_where_it_was_seen_and_where_it_is_first() -> None:
     assert found is not None
     assert (found.path, found.left, found.right) == ("[1][0]", "y", "z")
     assert (found.place, found.at) == (1, 1)
+
+
+def test_of_long_lanes_is_told_what_stands_around_the_first_difference() -> None:
+    names = [str(at) for at in range(1000)]
+    projection = Projection(of=("event name",))
+    right, seen = told(*names), told(*names[:500], "x", *names[500:])
+    found, *more = lane_decisions(projection, *map(projection.lanes_of, (right, seen)))
+
+    assert not more
+    assert found.claim == "what the reference does, from entry 497 on"
+    assert found.expected == [["497"], ["498"], ["499"], ["500"], ["501"], ["502"]]
+    assert found.got == [["497"], ["498"], ["499"], ["x"], ["500"], ["501"]]
 
 
 def test_a_difference_of_types_is_one() -> None:
@@ -168,6 +182,9 @@ WORLD = {"turns": [{"do": "go"}, {"do": "stop", "empty": {}}], "of": {"x": {"n":
         ("**.n=1", True),
         ("**.do=stop", True),
         ("**.nowhere", False),
+        ("turns.1", True),
+        ("turns.2", False),
+        ("turns.0.do=stop", False),
         ("turns.do~^st", True),
         ("turns.do~op|ay", True),
         ("turns.do~^o", False),

@@ -13,13 +13,12 @@ from property_tests.checks import (
     borders,
     cancelling,
     concurrency,
-    depth,
     ends,
     extensions,
     handed_back,
     messages,
+    modes,
     resuming,
-    streaming,
     timing,
 )
 from property_tests.oracle import compared_checks
@@ -29,11 +28,10 @@ _IN_CODE: Final = tuple(
     check
     for module in (
         messages,
-        streaming,
+        modes,
         timing,
         handed_back,
         concurrency,
-        depth,
         ends,
         extensions,
         adapted,

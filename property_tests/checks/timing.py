@@ -27,12 +27,12 @@ LATE: Final = 0.5
 def answers_in_time(case: PlayedWorld) -> Iterator[Decision]:
     """Decide whether the consumer has each chunk of an answer when it was given."""
     for run in case.played.runs:
-        if not run.spec.streaming or _joins_answers(run.agent):
+        if not run.spec.streaming or _joins_answers(run.agent) or run.agent.retry:
             continue
-        for now in run.iterations:
+        told = [e for e in run.events if e.data.get("kind") == "model"]
+        for now, event in zip(run.iterations, told, strict=False):
             given = [e for e in now.entries if e.kind == "model_chunk"]
-            if len(now.model_events) == 1:
-                yield from _in_time(given, now.model_events[0], first=True)
+            yield from _in_time(given, event, first=True)
 
 
 def results_in_time(case: PlayedWorld) -> Iterator[Decision]:
@@ -53,13 +53,17 @@ def _chunks(run: RunView) -> list[Observation]:
 
 def _is_first(profile: Profile, run: RunView, event: Observation) -> bool:
     """Tell whether no event of another call stands before that of a call."""
-    for now in run.iterations:
-        if event in now.entries and now.message is not None:
-            calls = now.message.tool_calls
-            held = profile.direct_event == "last" and len(calls) > 1
-            ids = [call.id for call in calls]
-            return ids[:1] == [event.call_id] and ids.count(ids[0]) == 1 and not held
-    return False
+    asked = [
+        [call.id for call in now.message.tool_calls]
+        for now in run.iterations
+        if now.message is not None
+    ]
+    found = [ids for ids in asked if event.call_id in ids]
+    if len(found) != 1:
+        return False
+    [ids] = found
+    held = profile.direct_event == "last" and len(ids) > 1
+    return ids[0] == event.call_id and ids.count(ids[0]) == 1 and not held
 
 
 def _in_time(

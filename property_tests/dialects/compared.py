@@ -54,6 +54,9 @@ nothing that an engine does is a consequence of that.
 """
 INERT: Final = ("options",)
 """What the models and tools of a world are given and do not look at."""
+LONG: Final = 100
+NEAR: Final = 3
+"""Of lanes with more entries so many on both sides of the first difference are told."""
 KEPT: Final = 1000
 """So many worlds of a reference are kept: those of a matrix come again and again."""
 
@@ -109,8 +112,17 @@ def _decision(
     causes = all(
         each.kind not in NOTICES and each.show != INERT for each in projection.patterns
     )
-    place, at = found.place, found.at
-    return DialectDecision(claim, one.entries, other.entries, place, at, causes)
+    cut = _cut(found.number, one, other)
+    claim += f", from entry {cut.start} on" if cut.start else ""
+    sides = one.entries[cut], other.entries[cut]
+    return DialectDecision(claim, *sides, found.place, found.at, causes)
+
+
+def _cut(number: int, one: Lane, other: Lane) -> slice:
+    """Return what is told of lanes that differ: of long ones what is near to where."""
+    if max(len(one.entries), len(other.entries)) <= LONG:
+        return slice(0, None)
+    return slice(max(0, number - NEAR), number + NEAR)
 
 
 class Oracle:

@@ -31,7 +31,7 @@ from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.trace import difference
 
 How: TypeAlias = Literal[
-    "equal", "bag", "set", "order", "first", "last", "least", "most"
+    "equal", "bag", "set", "order", "first", "last", "least", "most", "within"
 ]
 HOW: Final[Mapping[How, str]] = {
     "equal": "the same entries in the same order",
@@ -42,9 +42,12 @@ HOW: Final[Mapping[How, str]] = {
     "last": "the same last entry",
     "least": "at least the entries on the left, in any order",
     "most": "at most the entries on the left, in any order",
+    "within": "only entries that are on the left, in any order and however often",
 }
 """How lanes are compared, and what that means."""
-IN_ANY_ORDER: Final = frozenset(("bag", "set", "least", "most"))
+IN_ANY_ORDER: Final = frozenset(("bag", "set", "least", "most", "within"))
+AT_MOST: Final = frozenset(("most", "within"))
+EACH_ONCE: Final = frozenset(("set", "within"))
 
 ROWS: Final = re.compile(
     r"(?P<kind>\w+)(?:>(?P<list>[\w.]+))?(?:\[(?P<where>[^\]]*)\])?(?P<rest>.*)"
@@ -245,7 +248,7 @@ class Projection(BaseModel):
             return left.among(right), right.among(left)
         if self.how == "least":
             return left, right.among(left)
-        return (left.among(right) if self.how == "most" else left), right
+        return (left.among(right) if self.how in AT_MOST else left), right
 
     def _taken(self, entries: Sequence[Entry]) -> Iterator[tuple[int, Key, Json]]:
         names, several = self.lanes.split(), len(self.patterns) > 1
@@ -269,7 +272,7 @@ class Projection(BaseModel):
         if self.how in IN_ANY_ORDER:
             texts = [_written(each) for each in entries]
             order = sorted(range(len(texts)), key=texts.__getitem__)
-            if self.how == "set":
+            if self.how in EACH_ONCE:
                 order = [at for at in order if texts.index(texts[at]) == at]
             return Lane([entries[at] for at in order], [places[at] for at in order])
         if self.how == "first":
@@ -295,12 +298,13 @@ def _matching(lanes: dict[Key, Lane], key: Key) -> Sequence[Lane]:
 class LaneDifference:
     """The first difference in a lane: where in it, both values, and where it was seen.
 
-    ``place`` is that of the entry in the trace on the right, None if it is not there.
-    ``at`` is the earlier of the places that the entry has in both: what differs behind
-    the first difference of a world may be its consequence.
+    ``number`` says which entry it is; ``place`` is where it stands in the trace on the
+    right, None if it is not there; ``at`` is the earlier of its places in both: what
+    differs behind the first difference of a world may be its consequence.
     """
 
     path: str
+    number: int
     left: Json
     right: Json
     place: int | None
@@ -319,7 +323,7 @@ def lane_difference(left: Lane, right: Lane, how: How) -> LaneDifference | None:
     if how in IN_ANY_ORDER:  # which are sorted, so what is unlike stands anywhere
         there = [*left.beyond(right), *right.beyond(left)]
     at = max(there) if how == "last" else min(there, default=0)
-    return LaneDifference(path, one, other, (*places[1], None)[0], at)
+    return LaneDifference(path, number, one, other, (*places[1], None)[0], at)
 
 
 def is_world(condition: str, scenario: Mapping[str, Any]) -> bool:
@@ -327,8 +331,9 @@ def is_world(condition: str, scenario: Mapping[str, Any]) -> bool:
 
     A condition is a path, or several with ``|`` between, where there is something, what
     its value is (``turns.before.do=remove``) or what is found in it
-    (``agent.instruction~[{]``). Lists on the way are searched, ``*`` is any key, ``**``
-    any keys or none, and an exclamation mark in front denies it.
+    (``agent.instruction~[{]``). Lists on the way are searched, or a number says which
+    entry of one; ``*`` is any key, ``**`` any keys or none, and an exclamation mark in
+    front denies it.
     """
     asked = condition.removeprefix("!")
     paths, *wanted = re.split("([=~])", asked, maxsplit=1)
@@ -348,6 +353,8 @@ def is_world(condition: str, scenario: Mapping[str, Any]) -> bool:
 def _values_at(value: object, path: Sequence[str]) -> Iterator[object]:
     """Yield all values at a path, through every list on the way."""
     if is_list(value):
+        if path and path[0].isdigit():
+            value, path = value[int(path[0]) :][:1], path[1:]
         for each in value:
             yield from _values_at(each, path)
     elif path and path[0] == "**":
