@@ -51,6 +51,8 @@ REWRITES: Final = "ignore::pytest.PytestAssertRewriteWarning"
 """What is changed has been imported before pytest asks for its assertions."""
 SPINS, WAITS = 2.0, 60.0
 """A test that works for so much longer, or waits so long, has found a change."""
+ENDED: Final = (pytest.ExitCode.OK, pytest.ExitCode.INTERRUPTED)
+"""Whoever interrupts it is told what was found so far."""
 LONGEST: Final = 300.0
 """A test takes less, while it is watched."""
 
@@ -80,8 +82,9 @@ class Needs:
         others = [e for e in session.items if e.nodeid.startswith(self._beside)]
         cut = _test(self._beside)
         own = [e for e in session.items if not e.nodeid.startswith(cut)]
-        for _, each in groupby([*own, *others], lambda item: item.path):
+        for _, each in groupby(own, lambda item: item.path):
             self._run_once(list(each), files)
+        self._run_once(others, {})  # watching them takes longer than playing them all
         self.tests = [*dict.fromkeys(_test(each.nodeid) for each in own)]
         gone = set[str]().union(*(self._went[each.nodeid] for each in own))
         some = [each for each in self._made if each.where in gone]
@@ -91,7 +94,7 @@ class Needs:
         return True
 
     def _run_once(self, items: Sequence[pytest.Item], files: dict[str, str]) -> None:
-        """Learn which functions each test of a file calls, and how long it takes."""
+        """Learn which functions of files each test calls, and how long it takes."""
 
         def child(tell: Callable[[object], object]) -> None:
             for each in items:
@@ -109,7 +112,8 @@ class Needs:
         own: Sequence[pytest.Item],
         others: Sequence[pytest.Item],
     ) -> None:
-        own, others = (self._in_order(change, each) for each in (own, others))
+        own = [each for each in own if change.where in self._went[each.nodeid]]
+        own, others = map(self._in_order, (own, others))
         first = next(self._failing(own, change), None)
         names: list[str] = []
         if first is not None:
@@ -121,12 +125,9 @@ class Needs:
         where = f"{change.id} {change.where}: {change.change.text}"
         self.found[where] = [*dict.fromkeys(map(_test, names))]
 
-    def _in_order(
-        self, change: MadeChange, items: Sequence[pytest.Item]
-    ) -> list[pytest.Item]:
-        """Return those that call the function, those first that found others."""
-        going = (each for each in items if change.where in self._went[each.nodeid])
-        return sorted(going, key=lambda each: -self._near[each.nodeid])
+    def _in_order(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
+        """Return those first that found other changes."""
+        return sorted(items, key=lambda each: -self._near[each.nodeid])
 
     def _failing(
         self, items: Sequence[pytest.Item], change: MadeChange
@@ -202,8 +203,9 @@ def _seen(item: pytest.Item, files: dict[str, str]) -> tuple[list[str], float, b
     def watch(frame: FrameType, *_: object) -> None:
         codes.add(frame.f_code)
 
-    threading.settrace(watch)
-    sys.settrace(watch)
+    if files:
+        threading.settrace(watch)
+        sys.settrace(watch)
     failed = _fails(item)
     sys.settrace(None)
     here = (each for each in codes if each.co_filename in files)
@@ -271,7 +273,7 @@ def main(arguments: Sequence[str]) -> int:
     needs = Needs(some, asked.beside)
     how = ["-q", "-n0", "-p", "no:cacheprovider", "-W", REWRITES]
     code = pytest.main([*how, *asked.tests, _test(asked.beside)], [needs])
-    if code or needs.broken:
+    if code not in ENDED or needs.broken:
         sys.stdout.write(f"fails without any change: {needs.broken or code}\n")
         return FAULT
     sys.stdout.write(f"\n{needs.report(asked.without)}\n")
