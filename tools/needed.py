@@ -49,8 +49,11 @@ WORLDS: Final = (
 )
 REWRITES: Final = "ignore::pytest.PytestAssertRewriteWarning"
 """What is changed has been imported before pytest asks for its assertions."""
-SPINS, WAITS = 2.0, 60.0
-"""A test that works for so much longer, or waits so long, has found a change."""
+SPINS, WAITS, TIMES = 2.0, 10.0, 20
+"""A test that works for so much longer, or waits so long, has found a change.
+
+Where others work beside it each takes longer: as many times as it took by itself.
+"""
 ENDED: Final = (pytest.ExitCode.OK, pytest.ExitCode.INTERRUPTED)
 """Whoever interrupts it is told what was found so far."""
 LONGEST: Final = 300.0
@@ -120,8 +123,7 @@ class Needs:
             beside = next(self._failing(others, change), None)
             self._near.update([first, *filter(None, [beside])])
             after = own[[each.nodeid for each in own].index(first) + 1 :]
-            rest = [] if beside else self._failing(after, change)
-            names = [beside] if beside else [first, *rest]
+            names = [beside] if beside else [first, *self._failing(after, change)]
         where = f"{change.id} {change.where}: {change.change.text}"
         self.found[where] = [*dict.fromkeys(map(_test, names))]
 
@@ -145,7 +147,8 @@ class Needs:
 
         while left:
             answers = list[bool]()
-            for failed in _forked(child, WAITS):
+            longest = max(self._took[each.nodeid] for each in left)
+            for failed in _forked(child, WAITS + TIMES * longest):
                 answers.append(failed)
                 if failed:
                     yield left[len(answers) - 1].nodeid
@@ -160,7 +163,8 @@ class Needs:
 
     def needed(self) -> dict[str, int]:
         """Return tests that find all of them together, and how many each adds."""
-        left, chosen = self.only(), dict[str, int]()
+        left: dict[str, list[str]] = self.only()
+        chosen: dict[str, int] = {}
         while left:
             many = Counter(name for names in left.values() for name in names)
             best = max(self.tests, key=lambda each: many[each])
