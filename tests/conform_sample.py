@@ -48,6 +48,18 @@ AROUND = (
     SeenLine(mark=">", text='   4  run 1  hook_enter  extension: "m0"  position: 0'),
     SeenLine(mark=" ", text="   5  run 1  model_request  messages: user:hi"),
 )
+DOOR = SmokeResult(
+    engine="swift",
+    name="answers",
+    passed=False,
+    asked="a run that answers",
+    got="KeyError in /srv/someone/engine.py",
+)
+CRASH = Breakdown(
+    engine="swift",
+    whose="engine",
+    text='Traceback:\n  File "/srv/someone/engine.py"\nValueError: \x1b[2J',
+)
 
 
 def clause(id_: str, **given: Any) -> ClauseInfo:

@@ -22,15 +22,15 @@ from compat.report.conform_text import brief, value_text, without_paths
 from compat.report.plain_text import plain
 from compat.verdicts.conformance import (
     AnyEvent,
-    Breakdown,
     Footer,
     Progress,
     SeenLine,
-    SmokeResult,
 )
 from compat.wire.scrubbing.scrubber import output_scrubber
 from tests.conform_sample import (
     AROUND,
+    CRASH,
+    DOOR,
     clause,
     ended,
     events,
@@ -42,19 +42,6 @@ from tests.conform_sample import (
 
 ROOT = Path(__file__).parent.parent
 HOSTILE = "<b>&amp;\x1b[31m\ud800\u202e]]>`|\n"
-
-DOOR = SmokeResult(
-    engine="swift",
-    name="answers",
-    passed=False,
-    asked="a run that answers",
-    got="KeyError in /srv/someone/engine.py",
-)
-CRASH = Breakdown(
-    engine="swift",
-    whose="engine",
-    text='Traceback:\n  File "/srv/someone/engine.py"\nValueError: \x1b[2J',
-)
 
 
 def written(found: Sequence[AnyEvent]) -> str:
@@ -223,54 +210,6 @@ def test_values_that_differ_as_a_whole_need_no_place() -> None:
 
 # --- terminal
 
-FAILING = """\
-1 engine, 2 clauses of contract 0.1, 500 worlds (180 fixed, 320 generated from
-seed 7), corpus 0123456789ab
-versions: swift 1.2.0
-
-== swift, profile seed-001
-
-FAIL  ORD-001  MUST
-  The first extension in a list is the outermost one of every onion.
-  asked     before-model hooks: middlewares, then handlers, in list order
-  expected  ["m0", "h0", "h1"]
-  got       ["h0", "m0", "h1"]
-  differs   at [0]: expected "m0", got "h0"
-  fails in  3 of 40 worlds that decide
-  observations around it, > decided:
-         2  run 1  hook_enter  extension: "h0"  position: 0
-         3  run 1  hook_exit  extension: "h0"  position: 0
-    >    4  run 1  hook_enter  extension: "m0"  position: 0
-         5  run 1  model_request  messages: user:hi
-  the smallest world found:
-    tool search (invokable), which gives "found"
-    middlewares: {"id":"m0","before_chat_model":[{"op":"record"}]}
-    handlers: {"id":"h0","before_model":[]}
-    handlers: {"id":"h1","before_model":[]}
-    run 1: in one piece
-        user: hi
-    the model answers, call by call:
-        assistant:  [c0: search({})]
-        assistant: done
-  again     refengine conform swift --only ORD-001 --seed 7
-
-checks: 2 expected, 2 run, 0 never reached
-
-NOT CONFORMANT  swift, profile seed-001: 2 of 2 clauses judged
-            pass  fail  not-applicable  blocked  error  known
-  MUST         1     1               0        0      0      0
-  SHOULD       0     0               0        0      0      0
-  MAY          0     0               0        0      0      0
-
-"""
-
-
-def test_failing_clause_is_shown_with_its_cause() -> None:
-    found = events(result("ORD-001", "fail"), result("ORD-002"), code=1)
-    text = shown(found)
-
-    assert text == f"{FAILING}digest {found[-1].digest[:12]}, exit code 1\n"
-
 
 def test_judgement_that_is_read_looks_like_the_live_one() -> None:
     strange = failure(
@@ -279,72 +218,6 @@ def test_judgement_that_is_read_looks_like_the_live_one() -> None:
     found = events(result("ORD-001", "fail", failure=strange), faults=[CRASH])
 
     assert shown(read(written(found))) == shown(found)
-
-
-def test_door_comes_before_the_clauses_it_would_explain() -> None:
-    text = shown(events(result("ORD-001", "fail"), smokes=[DOOR], faults=[CRASH]))
-    door = text.index("THE DOOR IS WRONG  answers: a run that answers\n")
-
-    assert "  got       KeyError in …/engine.py\n" in text
-    assert '  File "…/engine.py"\n  ValueError: \\x1b[2J\n' in text
-    assert door < text.index("THE ENGINE BROKE DOWN:") < text.index("FAIL  ORD-001")
-
-
-def test_clauses_that_are_no_must_are_shown_apart() -> None:
-    found = events(result("ORD-001", "fail", level="SHOULD"), result("ORD-002", "fail"))
-    text = shown(found)
-
-    apart = text.index("Not kept, and not a MUST:")
-    assert text.index("FAIL  ORD-002  MUST") < apart < text.index("FAIL  ORD-001  SHO")
-
-
-def test_known_failures_are_a_line_each_and_stale_ones_stand_out() -> None:
-    known = {"known_reason": "fixed in 1.3", "known_issue": "https://issues.example/1"}
-    text = shown(
-        events(
-            result("ORD-001", "fail", known="known", **known),
-            result("ORD-002", known="stale"),
-        )
-    )
-
-    assert "known   ORD-001  fixed in 1.3 (https://issues.example/1)\n" in text
-    assert "STALE   ORD-002  listed as a known failure, but no longer fails\n" in text
-    assert "\nFAIL" not in text
-    assert "2 of 2 clauses judged, 1 known failure, 1 stale\n" in text
-
-
-def test_reason_of_what_could_not_be_judged_is_shown() -> None:
-    found = events(
-        result("ORD-001", "blocked", reason="ORD-002 failed"),
-        result("ORD-002", "error", reason="KeyError in /srv/someone/x.py"),
-    )
-    text = shown(found)
-
-    assert "BLOCKED  ORD-001  MUST" in text
-    assert "  because   ORD-002 failed\n" in text
-    assert "  because   KeyError in …/x.py\n" in text
-
-
-def test_capabilities_and_what_was_not_reached_are_told() -> None:
-    text = shown(
-        events(
-            result("ORD-001"),
-            info={"absent": ("streaming",), "undeclared": ("structs",)},
-            told={"expected": 3, "never": ("ORD-002", "ORD-003"), "refused": 2},
-        )
-    )
-
-    assert "declared, but its probe found nothing: streaming\n" in text
-    assert "found by its probe, but not declared: structs\n" in text
-    assert "3 expected, 1 run, 2 never reached: ORD-002, ORD-003\n" in text
-    assert "2 worlds not played: a capability needed there is not declared\n" in text
-
-
-def test_what_a_reader_has_to_know_is_said_first() -> None:
-    found = events(result("ORD-001"))
-    told = found[0].model_copy(update={"told": ("generated worlds were not run",)})
-
-    assert "\nnote: generated worlds were not run\n" in shown([told, *found[1:]])
 
 
 def test_many_failures_are_shown_in_bounds() -> None:
@@ -397,24 +270,7 @@ def test_progress_is_shown_only_at_a_terminal() -> None:
     assert "2 clauses failing" in live(terminal=True)
 
 
-def test_several_engines_are_summed_up_at_the_end() -> None:
-    last = shown(many(["reference", "swift"], 40)).split("\n\n")[-1]
-
-    assert last.startswith("CONFORMANT  reference, profile seed-001: 40 of 42 clauses")
-
-
 # --- JSON
-
-
-def test_json_begins_with_the_counts_of_each_engine() -> None:
-    found = to_json(judged(result("ORD-001", "fail"), result("ORD-002")))
-    [engine] = found["engines"]
-
-    assert list(engine)[:3] == ["engine", "profile", "clauses"]
-    assert engine["clauses"] == 2
-    assert engine["checked"] == 2
-    assert engine["verdicts"]["fail"] == 1
-    assert engine["results"][0]["failure"]["got"] == ["h0", "m0", "h1"]
 
 
 def test_json_of_equal_judgements_differs_in_the_header_alone() -> None:
@@ -452,53 +308,6 @@ def junit(*results: Any, **given: Any) -> ET.Element:
     return ET.fromstring(text)  # noqa: S314  # our own text
 
 
-def test_junit_has_a_suite_for_an_engine_and_a_case_for_a_clause() -> None:
-    root = junit(
-        result("ORD-001"),
-        result("ORD-002", "fail"),
-        result("ORD-003", "blocked", reason="ORD-002 failed"),
-        result("ORD-004", "error", reason="broke"),
-        result("ORD-005", "not-applicable", reason="no structs"),
-        result("ORD-006", "fail", known="known", known_reason="later"),
-        result("ORD-007", known="stale"),
-        clauses=[clause("INT-001", status="planned", why="later")],
-    )
-    [suite] = root
-    cases = suite.findall("testcase")
-    outcomes = [(each[0].tag, each[0].get("message")) for each in cases if len(each)]
-
-    assert suite.get("name") == "swift.seed-001"
-    assert len(cases) == 7
-    assert outcomes == [
-        ("failure", failure().asked),
-        ("failure", "ORD-002 failed"),
-        ("error", "broke"),
-        ("skipped", "not applicable: no structs"),
-        ("skipped", "known failure: later"),
-        ("failure", "listed as a known failure, but no longer fails"),
-    ]
-    for each in (root, suite):
-        counts = [each.get(n) for n in ("tests", "failures", "errors", "skipped")]
-        assert counts == ["7", "3", "1", "2"]
-
-
-def test_junit_failure_tells_its_cause() -> None:
-    [case] = junit(result("ORD-001", "fail")).iter("testcase")
-    text = case[0].text or ""
-
-    assert 'differs   at [0]: expected "m0", got "h0"\n' in text
-    assert '\n  >    4  run 1  hook_enter  extension: "m0"' in text
-    assert "\n      user: hi\n" in text
-    assert "again     refengine conform swift --only ORD-001 --seed 7" in text
-
-
-def test_junit_of_an_engine_that_broke_down_is_not_green() -> None:
-    cases = junit(smokes=[DOOR], faults=[CRASH]).iter("testcase")
-
-    assert [each[0].tag for each in cases] == ["failure", "error"]
-    assert "/srv" not in junit_text(judged(smokes=[DOOR], faults=[CRASH]))
-
-
 def test_junit_of_hostile_texts_is_xml() -> None:
     strange = failure(asked=HOSTILE, expected=HOSTILE, got=[HOSTILE, "\x00\ufffe"])
     [case] = junit(
@@ -510,42 +319,6 @@ def test_junit_of_hostile_texts_is_xml() -> None:
 
 
 # --- Markdown
-
-
-def test_markdown_is_a_table_and_the_causes() -> None:
-    text = markdown_text(judged(result("ORD-001", "fail"), result("ORD-002")))
-
-    assert (
-        "| engine | profile | verdict | pass | fail | not-applicable | blocked | error"
-        " | known | stale | thin | never reached | on recorded worlds |\n"
-        "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
-        "| swift | seed-001 | **NOT CONFORMANT** | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0"
-        " | 0 |\n"
-    ) in text
-    assert (
-        "### swift\n\n"
-        "- **ORD-001** MUST, fail: The first extension in a list is the outermost one"
-        " of every onion.\n"
-        "  - asked: before-model hooks: middlewares, then handlers, in list order\n"
-        '  - expected `["m0", "h0", "h1"]`, got `["h0", "m0", "h1"]`\n'
-        '  - differs `at [0]: expected "m0", got "h0"`\n'
-        "  - again: `refengine conform swift --only ORD-001 --seed 7`\n"
-    ) in text
-
-
-def test_clauses_that_must_be_kept_come_first() -> None:
-    found = judged(
-        result("ORD-001", "fail", level="MAY"),
-        result("ORD-002", "fail", level="SHOULD"),
-        result("ORD-003", "fail"),
-    )
-    [engine] = found.engines
-
-    assert [each.level for each in engine.failing] == ["MUST", "SHOULD", "MAY"]
-
-
-def test_markdown_of_an_engine_that_keeps_all_is_its_row() -> None:
-    assert "###" not in markdown_text(judged(result("ORD-001")))
 
 
 def test_markdown_of_hostile_texts_is_only_text() -> None:

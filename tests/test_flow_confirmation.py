@@ -69,45 +69,6 @@ YES, NO = {"confirmed": True}, {"confirmed": False}
 PAY = calls(("pay", {"amount": 5}))
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_a_tool_that_needs_it_does_not_run_and_the_run_stops_at_the_question(profile):
-    desk = Desk(PAY, "never", profile=profile)
-
-    told = desk.say()
-
-    assert desk.paid == []
-    assert sorted(each.split()[1] for each in told) == [
-        "adk_request_confirmation()",
-        "pay",
-        "pay()",
-    ]
-    assert any("requires confirmation" in each for each in told)
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_a_yes_runs_the_call_under_its_own_id_and_the_model_goes_on(profile):
-    desk = Desk(PAY, "paid", profile=profile)
-    desk.say()
-
-    told = desk.say(answer(**{desk.questions[0]: YES}))
-
-    assert desk.paid == [5]
-    assert told == ["clerk: pay -> {'paid': 5}", "clerk: paid"]
-    session = asyncio.run(stored(desk.runner))
-    assert session.events[-2].responses[0].id == "c1"
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_a_no_gives_a_rejection(profile):
-    desk = Desk(PAY, "a pity", profile=profile)
-    desk.say()
-
-    told = desk.say(answer(**{desk.questions[0]: NO}))
-
-    assert desk.paid == []
-    assert "rejected" in told[0]
-
-
 def test_an_answer_may_be_json_text():
     desk = Desk(PAY, "paid")
     desk.say()

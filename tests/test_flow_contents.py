@@ -52,42 +52,11 @@ def texts(contents: tuple[Content, ...]) -> list[str]:
 
 
 @EVERY
-def test_a_branch_sees_its_ancestors_and_what_has_no_branch(profile):
-    events = [said("user", each, branch=each) for each in ("b1", "b1.t", "b12", "")]
-    events[-1] = said("user", "none")
-
-    assert texts(contents_of(events, "me", profile, branch="b1.t")) == [
-        "b1",
-        "b1.t",
-        "none",
-    ]
-
-
-@EVERY
 def test_the_calls_by_which_the_flow_asks_for_a_credential_are_not_shown(profile):
     asking = said("me", call("1", "adk_request_credential"))
 
     assert contents_of([said("user", "hi"), asking], "me", profile) == (
         text_content("user", "hi"),
-    )
-
-
-def test_what_another_agent_did_is_told_by_the_user_in_the_words_of_the_version():
-    events = [said("it", "so", call("1", "f", b=2, a=1))]
-
-    told = {each.name: contents_of(events, "me", each)[0] for each in FLOW_PROFILES}
-
-    assert told["adk-go-0.4"] == text_content(
-        "user",
-        "For context:",
-        "[it] said: so",
-        '[it] called tool "f" with parameters: {"a":1,"b":2}',
-    )
-    assert told["adk-go-2"].parts[2].text == (
-        '[it] called tool `f` with parameters: {"a":1,"b":2}'
-    )
-    assert told["adk-py-1"].parts[2].text == (
-        "[it] called tool `f` with parameters: {'b': 2, 'a': 1}"
     )
 
 
@@ -105,23 +74,6 @@ def test_thoughts_of_others_are_told_in_go_and_dropped_in_python():
 
     assert len(contents_of(events, "me", GO)) == 2
     assert texts(contents_of(events, "me", PY_1)) == ["hi"]
-
-
-@EVERY
-def test_a_late_response_stands_behind_its_call(profile):
-    events = [
-        said("user", "go"),
-        said("me", call("1")),
-        said("user", answer("1", 1)),
-        said("user", "and?"),
-        said("user", answer("1", 2)),
-    ]
-
-    assert contents_of(events, "me", profile) == (
-        text_content("user", "go"),
-        Content("model", (call("1"),)),
-        Content("user", (answer("1", 2),)),
-    )
 
 
 def test_pairs_between_a_call_and_its_late_response_are_kept_by_one_version():

@@ -1,7 +1,6 @@
 """The model stage: who is called, what wins, and what an error becomes."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
@@ -15,7 +14,6 @@ from compat.dialects.flow import (
     Usage,
     text_content,
 )
-from compat.dialects.flow.profile import FLOW_PROFILES
 from compat.dialects.flow.run_errors import (
     CallbackReturnError,
     ModelCallsExceededError,
@@ -29,13 +27,10 @@ from tests.flow_support import (
     calls,
     run,
     runner_of,
-    saying,
     short,
     stored,
     tool,
 )
-
-PROFILE_NAMES = [each.name for each in FLOW_PROFILES]
 
 
 def gives(log, name, value):
@@ -70,38 +65,6 @@ def played(model, agent=(), plugin=(), profile="adk-go-0.4"):
     return told, log
 
 
-@pytest.mark.parametrize("profile", PROFILE_NAMES)
-def test_a_before_value_takes_the_place_of_model_and_after_hooks(profile):
-    model = ScriptedModel()
-
-    told, log = played(
-        model,
-        agent=[
-            ("before_model", [None, as_response("cached"), None]),
-            ("after_model", [as_response("late")]),
-        ],
-        plugin=[("after_model", as_response("late"))],
-        profile=profile,
-    )
-
-    assert told == ["clerk: cached"]
-    assert log == ["a.before_model", "a.before_model"]
-    assert model.requests == []
-
-
-def test_a_plugins_value_silences_later_plugins_and_every_callback():
-    log = []
-    first = Plugin(name="1", before_model=gives(log, "1", as_response("x")))
-    second = Plugin(name="2", before_model=saying(log, "2"))
-    agent = LlmAgent(
-        name="clerk", model=ScriptedModel(), before_model=saying(log, "agent")
-    )
-
-    asyncio.run(run(runner_of(agent, first, second)))
-
-    assert log == ["1"]
-
-
 def test_a_before_error_reaches_no_error_hook():
     told, log = played(
         ScriptedModel(),
@@ -111,79 +74,6 @@ def test_a_before_error_reaches_no_error_hook():
     assert isinstance(told, KeyError)
     assert told.__notes__[0] == "agent 'clerk', callback 0, before_model"
     assert log == ["a.before_model"]
-
-
-@pytest.mark.parametrize("profile", PROFILE_NAMES)
-def test_a_recovered_model_error_goes_through_the_after_hooks(profile):
-    told, log = played(
-        ScriptedModel(TimeoutError("slow")),
-        agent=[
-            ("on_model_error", [None, as_response("sorry"), None]),
-            ("after_model", [None]),
-        ],
-        plugin=[("on_model_error", None), ("after_model", None)],
-        profile=profile,
-    )
-
-    assert told == ["clerk: sorry"]
-    assert log == [
-        "p.on_model_error",
-        "a.on_model_error",
-        "a.on_model_error",
-        "p.after_model",
-        "a.after_model",
-    ]
-
-
-def test_a_model_error_that_nobody_recovers_ends_the_run_as_it_is():
-    told, log = played(
-        ScriptedModel(TimeoutError("slow")),
-        agent=[("on_model_error", [None]), ("after_model", [None])],
-    )
-
-    assert isinstance(told, TimeoutError)
-    assert log == ["a.on_model_error"]
-
-
-def test_an_error_of_an_error_hook_replaces_the_models():
-    told, _ = played(
-        ScriptedModel(TimeoutError("slow")),
-        agent=[("on_model_error", [ValueError("worse")])],
-    )
-
-    assert isinstance(told, ValueError)
-
-
-def test_after_hooks_run_in_order_and_the_first_value_wins():
-    told, log = played(
-        ScriptedModel("m"),
-        agent=[("after_model", [None, as_response("2"), as_response("3")])],
-        plugin=[("after_model", None)],
-    )
-
-    assert told == ["clerk: 2"]
-    assert log == ["p.after_model", "a.after_model", "a.after_model"]
-
-
-def test_after_hooks_see_each_chunk_of_a_stream():
-    seen = []
-    chunks = [
-        LlmResponse(content=text_content("model", "a"), partial=True),
-        LlmResponse(content=text_content("model", "ab")),
-    ]
-    agent = LlmAgent(
-        name="clerk",
-        model=ScriptedModel(chunks),
-        after_model=lambda _, r: seen.append(text_of(r)),
-    )
-    runner = runner_of(agent)
-
-    asyncio.run(run(runner, stream=True))
-
-    assert seen == ["a", "ab"]
-    assert [short(each) for each in asyncio.run(stored(runner)).events[1:]] == [
-        "clerk: ab"
-    ]
 
 
 @pytest.mark.parametrize(("profile", "kept"), [("adk-go-0.4", 3), ("adk-py-2", 2)])
@@ -216,22 +106,6 @@ def test_a_replaced_failure_is_none_any_more_and_its_cost_stays():
 
     assert [each.error_code for each in events] == [""]
     assert events[0].usage == Usage(total=5)
-
-
-def test_a_request_changed_in_place_is_what_the_model_sees_and_is_not_kept():
-    model = ScriptedModel("ok")
-
-    def shout(_, request):
-        request.contents[:] = [text_content("user", "HI")]
-        request.config = replace(request.config, temperature=0.5)
-
-    runner = runner_of(LlmAgent(name="clerk", model=model, before_model=shout))
-
-    asyncio.run(run(runner, "hi"))
-
-    assert model.contents[0][0].text == "HI"
-    assert model.requests[0][0].temperature == 0.5
-    assert asyncio.run(stored(runner)).events[0].content.text == "hi"
 
 
 def test_state_that_hooks_write_is_read_by_later_ones_and_stored_with_the_event():

@@ -11,7 +11,6 @@ from compat.dialects.flow import (
     Blob,
     Content,
     FileData,
-    FunctionCall,
     GenerateConfig,
     LlmAgent,
     LlmResponse,
@@ -20,7 +19,7 @@ from compat.dialects.flow import (
     SequentialAgent,
     text_content,
 )
-from compat.dialects.flow.errors import NoCallFoundError, NoVariableError
+from compat.dialects.flow.errors import NoVariableError
 from compat.dialects.flow.run_errors import (
     AgentFieldError,
     CallbackReturnError,
@@ -30,7 +29,6 @@ from compat.dialects.flow.run_errors import (
 )
 from tests.flow_support import (
     ScriptedModel,
-    as_response,
     calls,
     run,
     runner_of,
@@ -79,38 +77,6 @@ def test_the_processors_stand_in_the_seeds_order_each_in_a_module_of_its_own():
         "planning",
         "code_execution",
     ]
-
-
-@pytest.mark.parametrize("place", range(len(DEFAULT_REQUEST_PROCESSORS) + 1))
-def test_a_users_processor_works_at_any_place(place):
-    async def yields(ctx, request, _):
-        request.append_instructions("own")
-        yield ctx.event(content=text_content("model", "from a processor"))
-
-    listed = list(DEFAULT_REQUEST_PROCESSORS)
-    listed.insert(place, yields)
-    model = ScriptedModel("ok")
-    agent = LlmAgent(name="clerk", model=model, request_processors=listed)
-
-    assert told(agent) == ["clerk: from a processor", "clerk: ok"]
-    # the basic processor begins with the agent's own configuration
-    assert model.instructions == ["own" if place else ""]
-
-
-def test_a_processor_may_be_a_function_of_any_kind():
-    async def waits(ctx, *_):
-        return [ctx.event(content=text_content("model", "a"))]
-
-    def generates(ctx, *_):
-        yield ctx.event(content=text_content("model", "b"))
-
-    def gives(ctx, *_):
-        return ctx.event(content=text_content("model", "c"))
-
-    listed = [waits, generates, gives, lambda *_: None]
-    agent = LlmAgent(name="x", model=ScriptedModel("ok"), request_processors=listed)
-
-    assert told(agent) == ["x: a", "x: b", "x: c", "x: ok"]
 
 
 def test_a_processor_that_raises_ends_the_turn_and_is_named():
@@ -164,22 +130,6 @@ def test_a_response_processor_replaces_the_response_or_takes_its_event_away():
         told(made)
 
 
-@pytest.mark.parametrize(
-    ("response", "profile", "events"),
-    [
-        (LlmResponse(), "adk-go-0.4", 0),
-        (LlmResponse(error_code="429"), "adk-go-0.4", 1),
-        (LlmResponse(interrupted=True), "adk-go-0.4", 1),
-        (LlmResponse(grounding={"s": 1}), "adk-go-0.4", 0),
-        (LlmResponse(grounding={"s": 1}), "adk-py-2", 1),
-    ],
-)
-def test_a_response_that_says_nothing_makes_no_event(response, profile, events):
-    agent = LlmAgent(name="x", model=ScriptedModel(response))
-
-    assert len(told(agent, profile=profile)) == events
-
-
 @pytest.mark.parametrize(("profile", "asked"), [("adk-go-0.4", 1), ("adk-go-2", 2)])
 def test_a_turn_of_thoughts_alone_ends_or_the_model_is_asked_again(profile, asked):
     thought = Content("model", (Part(text="hm", thought=True),))
@@ -199,49 +149,6 @@ def test_a_step_that_ends_on_a_partial_event_is_an_error_or_the_end(caplog):
     agent = LlmAgent(name="x", model=ScriptedModel([chunk("a", partial=True)]))
     assert told(agent, profile="adk-py-2", stream=True) == ["x: a"]
     assert "the last event of a step is partial" in caplog.text
-
-
-def test_calls_of_a_partial_response_run_in_one_version():
-    log = []
-
-    def note():
-        log.append(1)
-        return {}
-
-    def agent():
-        partial = LlmResponse(content=calls("note"), partial=True)
-        whole = as_response(calls("note", id_from=2))
-        model = ScriptedModel([partial, whole], "ok")
-        return LlmAgent(name="x", model=model, tools=[note])
-
-    told(agent(), profile="adk-go-2", stream=True)
-    assert len(log) == 1
-    with pytest.raises(NoCallFoundError):
-        told(agent(), stream=True)
-    assert len(log) == 2
-
-
-def test_instructions_of_root_and_agent_are_filled_and_joined():
-    inner = LlmAgent(
-        name="b",
-        model=ScriptedModel("ok"),
-        instruction="You serve {user:name}.",
-        global_instruction="never read",
-        disallow_transfer_to_parent=True,
-        disallow_transfer_to_peers=True,
-    )
-    root = LlmAgent(
-        name="a",
-        model=ScriptedModel(calls(("transfer_to_agent", {"agent_name": "b"}))),
-        global_instruction_provider=lambda ctx: f"{{no place}} {ctx.agent_name}",
-        sub_agents=[inner],
-    )
-    runner = runner_of(root)
-
-    asyncio.run(run(runner, state={"user:name": "Ada"}))
-
-    model: ScriptedModel = inner.model  # type: ignore[assignment]  # it is one
-    assert model.instructions == ["{no place} b\n\nYou serve Ada."]
 
 
 def test_a_template_that_cannot_be_filled_names_variable_and_agent():
@@ -339,16 +246,6 @@ def structured(profile, *script):
     return told(agent, profile=profile)
 
 
-@pytest.mark.parametrize(
-    ("profile", "text"), [("adk-go-0.4", '{"n":1}'), ("adk-py-2", '{"n": 1}')]
-)
-def test_a_structured_answer_is_told_as_text_and_ends_the_turn(profile, text):
-    events = structured(profile, calls(("set_model_response", {"n": 1})))
-
-    assert events[-1] == f"x: {text}"
-    assert len(events) == 3
-
-
 def test_a_structured_answer_that_does_not_fit_is_final_raised_or_retried():
     wrong = calls(("set_model_response", {"n": "one"}))
     right = calls(("set_model_response", {"n": 1}), id_from=2)
@@ -372,14 +269,6 @@ def kept(profile, *script, **fields):
     runner = runner_of(agent, profile=profile)
     asyncio.run(run(runner))
     return asyncio.run(stored(runner)).state["said"]
-
-
-def test_what_an_agent_says_is_kept_under_its_output_key():
-    speaking = Content("model", (Part(text="wait "), Part(call=FunctionCall("f"))))
-
-    assert kept("adk-go-0.4", speaking, "done") == "done"
-    assert kept("adk-py-1", speaking, "done") == "done"
-    assert kept("adk-py-2", speaking, "done") == "wait done"
 
 
 def test_what_a_hook_says_before_an_agent_is_kept_in_one_version():
@@ -424,64 +313,6 @@ def test_display_names_are_taken_off_where_the_gemini_api_is_asked(monkeypatch):
 
         first, second = model.contents[0][0].parts
         assert (first.file.display_name, second.blob.display_name) == names
-
-
-@pytest.mark.parametrize(
-    ("profile", "kept_text", "told_text"),
-    [
-        ("adk-go-0.4", "changed", "changed"),
-        ("adk-py-1", "ok", "changed"),
-        ("adk-py-2", "changed", "changed"),
-    ],
-)
-def test_an_event_replaced_on_its_way_is_kept_as_the_profile_says(
-    profile, kept_text, told_text
-):
-    def change(_, event):
-        return replace(event, content=text_content("model", "changed"))
-
-    agent = LlmAgent(name="x", model=ScriptedModel("ok"))
-    runner = runner_of(agent, Plugin(name="p", on_event=change), profile=profile)
-
-    events = asyncio.run(run(runner))
-
-    assert [each.content and each.content.text for each in events] == [told_text]
-    session = asyncio.run(stored(runner))
-    assert session.events[1].content.text == kept_text
-
-
-@pytest.mark.parametrize(
-    ("profile", "normal", "failed", "left"),
-    [
-        ("adk-go-0.4", 1, 1, 1),
-        ("adk-py-1", 1, 0, 0),
-        ("adk-py-2", 1, 0, 1),
-    ],
-)
-def test_after_run_is_called_however_a_run_ends_or_not(profile, normal, failed, left):
-    log = []
-    plugin = Plugin(name="p", after_run=lambda _: log.append(1))
-
-    def runner(*script):
-        sub = [LlmAgent(name=n, model=ScriptedModel(*script)) for n in ("a", "b")]
-        root = SequentialAgent(name="seq", sub_agents=sub)
-        return runner_of(root, plugin, profile=profile)
-
-    async def leave(made):
-        await made.session_service.create("app", "u", "s")
-        events = made.run("u", "s", "hi")
-        await anext(events)
-        await events.aclose()
-
-    asyncio.run(run(runner("ok")))
-    assert len(log) == normal
-    log.clear()
-    with pytest.raises(TimeoutError):
-        asyncio.run(run(runner(TimeoutError())))
-    assert len(log) == failed
-    log.clear()
-    asyncio.run(leave(runner("ok")))
-    assert len(log) == left
 
 
 @pytest.mark.parametrize(("profile", "called"), [("adk-go-0.4", 2), ("adk-py-2", 1)])
@@ -538,17 +369,3 @@ def test_a_failure_is_told_by_who_spoke_last():
         asyncio.run(run(runner))
 
     assert asyncio.run(stored(runner)).events[-1].author == "child"
-
-
-@pytest.mark.parametrize(("profile", "seen"), [("adk-py-1", 0), ("adk-py-2", 1)])
-def test_on_event_sees_the_event_of_before_run_in_some_versions(profile, seen):
-    log = []
-    plugin = Plugin(
-        name="p",
-        before_run=lambda _: text_content("model", "closed"),
-        on_event=lambda *_: log.append(1),
-    )
-
-    told(LlmAgent(name="x", model=ScriptedModel()), plugin, profile=profile)
-
-    assert len(log) == seen

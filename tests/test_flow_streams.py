@@ -4,7 +4,6 @@ import pytest
 
 from compat.dialects.flow import (
     Actions,
-    Blob,
     CodeResult,
     Content,
     Event,
@@ -13,12 +12,11 @@ from compat.dialects.flow import (
     LlmResponse,
     Part,
     PartialArg,
-    ToolConfirmation,
     Usage,
 )
 from compat.dialects.flow.aggregating import aggregate
 from compat.dialects.flow.errors import EmptyResponseError
-from compat.dialects.flow.merging import is_final, merge_actions, merge_responses
+from compat.dialects.flow.merging import is_final, merge_actions
 from compat.dialects.flow.partial_args import path_steps
 from compat.dialects.flow.profile import FLOW_PROFILES, flow_profile
 from refengine.postures import choosing
@@ -29,7 +27,6 @@ OLD_PY_2 = choosing(PY_2, "aggregation", "first_part")
 EVERY = pytest.mark.parametrize("profile", FLOW_PROFILES, ids=lambda each: each.name)
 
 META = Part(metadata={"fps": 1})
-SOUND = Part(blob=Blob(b"x"))
 
 
 def chunk(*parts: Part | str, **fields: object) -> LlmResponse:
@@ -51,30 +48,6 @@ def shown(*chunks, profile) -> list[tuple[bool, list[str]]]:
     return [
         (each.partial, [word(p) for p in each.content.parts] if each.content else [])
         for each in aggregate(chunks, profile)
-    ]
-
-
-@EVERY
-def test_chunks_are_told_as_they_come_and_their_text_at_the_end(profile):
-    assert shown(chunk("a"), chunk("b"), profile=profile) == [
-        (True, ["a"]),
-        (True, ["b"]),
-        (False, ["ab"]),
-    ]
-
-
-def test_another_kind_of_chunk_flushes_the_text_unless_it_is_sound():
-    assert shown(chunk("a"), chunk(META), chunk("b"), profile=GO) == [
-        (True, ["a"]),
-        (False, ["a"]),
-        (False, ["meta"]),
-        (True, ["b"]),
-        (False, ["b"]),
-    ]
-    assert shown(chunk("a"), chunk(SOUND), profile=GO) == [
-        (True, ["a"]),
-        (False, ["sound"]),
-        (False, ["a"]),
     ]
 
 
@@ -175,20 +148,6 @@ def test_a_finish_reason_completes_the_turn_of_its_chunk():
 # Actions
 
 
-@EVERY
-def test_state_is_merged_map_by_map_and_other_values_are_replaced(profile):
-    merged = merge_actions(
-        [
-            Actions(state_delta={"a": {"x": 1, "l": [1]}, "b": 1}),
-            Actions(state_delta={"a": {"y": 2, "l": [2]}, "b": None}),
-        ],
-        profile,
-    )
-
-    assert merged is not None
-    assert merged.state_delta == {"a": {"x": 1, "l": (2,), "y": 2}, "b": None}
-
-
 def test_artifact_versions_are_those_of_the_first_the_newest_or_the_last():
     given = [Actions(artifact_delta={"f": 3}), Actions(artifact_delta={"f": 2, "g": 1})]
 
@@ -199,52 +158,6 @@ def test_artifact_versions_are_those_of_the_first_the_newest_or_the_last():
         {"f": 3, "g": 1},
         {"f": 2, "g": 1},
     ]
-
-
-def test_a_flag_counts_if_any_sets_it_or_as_the_last_that_says_something():
-    given = [Actions(escalate=True), Actions(escalate=False), Actions()]
-
-    found = [merge_actions(given, each) for each in (GO, PY_1)]
-
-    assert [each and each.escalate for each in found] == [True, False]
-
-
-@EVERY
-def test_the_last_transfer_and_all_confirmations_are_kept(profile):
-    asked = {"c": ToolConfirmation(hint="?")}
-    given = [
-        None,
-        Actions(transfer_to_agent="x", requested_confirmations=asked),
-        Actions(transfer_to_agent="y", requested_confirmations={"d": asked["c"]}),
-        Actions(),
-    ]
-
-    merged = merge_actions(given, profile)
-
-    assert merged is not None
-    assert merged.transfer_to_agent == "y"
-    assert set(merged.requested_confirmations) == {"c", "d"}
-    assert merge_actions([None], profile) is None
-
-
-def test_responses_of_several_calls_become_one_event_in_their_order():
-    events = [
-        Event(
-            author="me",
-            id=each,
-            content=Content("model", (Part(response=FunctionResponse(each)),)),
-            actions=Actions(state_delta={each: 1}),
-        )
-        for each in "ab"
-    ]
-
-    merged = merge_responses([Event(id="empty"), *events], GO)
-
-    assert merged is not None
-    assert (merged.id, [each.name for each in merged.responses]) == ("a", ["a", "b"])
-    assert merged.actions.state_delta == {"a": 1, "b": 1}
-    assert merge_responses([Event(), Event()], GO) is None
-    assert merge_responses(events[:1], GO) is events[0]
 
 
 # The end of a turn

@@ -7,7 +7,6 @@ import pytest
 
 from compat.dialects.flow import LlmAgent, Plugin, Tool, function_tool
 from compat.dialects.flow.run_errors import (
-    DuplicateToolError,
     NotJsonError,
     UnknownFlowToolError,
 )
@@ -34,89 +33,6 @@ def failing(name="f", error=ValueError):
         raise error("boom")
 
     return function_tool(fail, name=name)
-
-
-def raising(text):
-    def hook(*_):
-        raise LookupError(text)
-
-    return hook
-
-
-@pytest.mark.parametrize("profile", DATA)
-def test_a_tools_error_is_data_where_errors_are(profile):
-    assert played([failing()], profile) == {"error": "boom"}
-
-
-@pytest.mark.parametrize("profile", ABORT)
-def test_a_tools_error_ends_the_run_elsewhere(profile):
-    assert isinstance(played([failing()], profile), ValueError)
-
-
-@pytest.mark.parametrize("profile", DATA + ABORT)
-def test_an_error_hook_recovers_and_the_after_hooks_see_the_recovery(profile):
-    seen = []
-    response = played(
-        [failing()],
-        profile,
-        on_tool_error=[lambda *_: None, lambda *_: {"v": "fine"}],
-        after_tool=lambda _ctx, _tool, _args, result, error: seen.append(
-            (result, error)
-        ),
-    )
-
-    assert response == {"v": "fine"}
-    assert seen == [({"v": "fine"}, None)]
-
-
-def test_an_after_hook_sees_an_error_and_may_clear_it():
-    seen = []
-
-    def after(_ctx, _tool, _args, result, error):
-        seen.append((result, str(error)))
-        return {"v": "rescued"}
-
-    assert played([failing()], after_tool=after) == {"v": "rescued"}
-    assert seen == [(None, "boom")]
-
-
-def test_an_error_of_a_before_hook_goes_through_the_other_stages():
-    log = []
-    response = played(
-        [tool("f")],
-        before_tool=[raising("no"), lambda *_: log.append("second")],
-        on_tool_error=lambda *_: log.append("on_error"),
-        after_tool=lambda *_: log.append("after"),
-    )
-
-    assert response == {"error": "no"}
-    assert log == ["on_error", "after"]
-
-
-@pytest.mark.parametrize("profile", ABORT)
-@pytest.mark.parametrize("hook", ["before_tool", "after_tool"])
-def test_an_error_of_a_tool_hook_ends_the_run_at_once_elsewhere(profile, hook):
-    log = []
-    hooks = {"on_tool_error": lambda *_: log.append(1), hook: raising("no")}
-
-    found = played([tool("f")], profile, **hooks)
-
-    assert isinstance(found, LookupError)
-    assert log == []
-
-
-@pytest.mark.parametrize("profile", DATA + ABORT)
-def test_a_before_value_takes_the_place_of_the_tool_and_meets_the_after_hooks(profile):
-    log = []
-    response = played(
-        [function_tool(lambda: log.append("tool"), name="f")],
-        profile,
-        before_tool=lambda *_: {"v": "short"},
-        after_tool=lambda _c, _t, _a, result, _e: log.append(result),
-    )
-
-    assert response == {"v": "short"}
-    assert log == [{"v": "short"}]
 
 
 @pytest.mark.parametrize(
@@ -155,57 +71,11 @@ def test_an_empty_mapping_of_a_plugin_is_a_value_everywhere():
         assert played([tool("f")], profile, plugin=plugin) == {}
 
 
-def test_arguments_are_changed_in_place():
-    def shout(_ctx, _tool, args):
-        args["text"] = args["text"].upper()
-
-    def echo(text: str):
-        return {"v": text}
-
-    response = played([echo], called=("echo", {"text": "hi"}), before_tool=shout)
-
-    assert response == {"v": "HI"}
-
-
-@pytest.mark.parametrize(
-    ("profile", "seen"), [("adk-go-0.4", {"result": 3}), ("adk-py-2", 3)]
-)
-def test_a_result_that_is_no_mapping_is_wrapped_before_or_behind_the_hooks(
-    profile, seen
-):
-    log = []
-    response = played(
-        [function_tool(lambda: 3, name="f")],
-        profile,
-        after_tool=lambda _c, _t, _a, result, _e: log.append(result),
-    )
-
-    assert response == {"result": 3}
-    assert log == [seen]
-
-
 @pytest.mark.parametrize(
     ("profile", "response"), [("adk-go-0.4", None), ("adk-py-2", {"result": None})]
 )
 def test_a_tool_that_gives_nothing_is_answered(profile, response):
     assert played([function_tool(lambda: None, name="f")], profile) == response
-
-
-def test_an_unknown_tool_meets_the_error_hooks_alone_and_is_told_why():
-    log = []
-    response = played(
-        [tool("f"), tool("g")],
-        called="ghost",
-        before_tool=lambda *_: log.append("before"),
-        on_tool_error=lambda *_: log.append("on_error"),
-        after_tool=lambda *_: log.append("after"),
-    )
-
-    assert log == ["on_error"]
-    lines = response["error"].splitlines()
-    assert lines[:2] == ["tool 'ghost' not found.", "Available tools: f, g"]
-    assert "Possible causes:" in lines
-    assert "Suggested fixes:" in lines
 
 
 def test_an_unknown_tool_ends_the_run_or_may_be_answered_by_a_before_hook():
@@ -223,15 +93,6 @@ def test_a_tool_that_cannot_be_run_is_as_one_that_is_not_there():
     response = played([Tool(name="f"), tool("g")])
 
     assert response["error"].startswith("tool 'f' not found.")
-
-
-def test_two_tools_of_one_name_fail_before_the_model_is_asked_or_the_last_one_runs():
-    twice = [function_tool(lambda n=n: {"v": n}, name="f") for n in (1, 2)]
-
-    found = played(twice)
-    assert isinstance(found, DuplicateToolError)
-    assert 'duplicate tool: "f"' in str(found)
-    assert played(twice, "adk-py-2") == {"v": 2}
 
 
 @pytest.mark.parametrize(
@@ -256,33 +117,6 @@ def test_a_long_running_tool_without_a_result_is_answered_or_held_back(
 
     assert events[0].long_running_ids == ("c1",)
     assert len(model.requests) == asked
-
-
-def test_responses_stand_in_call_order_whatever_is_done_first():
-    done = []
-
-    async def slow():
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        done.append("slow")
-        return {"v": "slow"}
-
-    async def fast():
-        done.append("fast")
-        return {"v": "fast"}
-
-    for profile, order in [
-        ("adk-go-0.4", ["slow", "fast"]),
-        ("adk-go-2", ["fast", "slow"]),
-    ]:
-        done.clear()
-        model = ScriptedModel(calls("slow", "fast"), "ok")
-        agent = LlmAgent(name="clerk", model=model, tools=[slow, fast])
-
-        events = asyncio.run(run(runner_of(agent, profile=profile)))
-
-        assert done == order
-        assert [x.name for x in events[1].responses] == ["slow", "fast"]
 
 
 @pytest.mark.parametrize(
@@ -316,24 +150,6 @@ def test_what_was_finished_when_a_call_failed_is_told_in_one_version(profile, to
 
     events = asyncio.run(stored(runner)).events
     assert [x.name for event in events for x in event.responses] == told
-
-
-def test_what_parallel_calls_write_is_merged_into_one_event():
-    def one(tool_context):
-        tool_context.state["map"] = {"a": 1}
-        tool_context.actions.escalate = True
-
-    def two(tool_context):
-        tool_context.state["map"] = {"b": 2}
-
-    agent = LlmAgent(
-        name="clerk", model=ScriptedModel(calls("one", "two"), "ok"), tools=[one, two]
-    )
-
-    events = asyncio.run(run(runner_of(agent)))
-
-    assert events[1].actions.state_delta == {"map": {"a": 1, "b": 2}}
-    assert events[1].actions.escalate is True
 
 
 def test_a_result_that_is_no_json_is_refused_by_its_place():

@@ -2,9 +2,7 @@
 
 import asyncio
 
-import pytest
-
-from compat.dialects.flow import LlmAgent, Plugin, text_content
+from compat.dialects.flow import LlmAgent
 from compat.dialects.flow.profile import FLOW_PROFILES
 from tests.flow_support import (
     ScriptedModel,
@@ -14,8 +12,6 @@ from tests.flow_support import (
     saying_callbacks,
     saying_plugin,
     short,
-    stored,
-    tool,
 )
 
 PROFILE_NAMES = [each.name for each in FLOW_PROFILES]
@@ -72,66 +68,3 @@ def test_the_hooks_of_a_run_are_called_in_one_order_under_every_profile():
             "clerk: sum_up -> {'result': 3}",
             "clerk: three",
         ]
-
-
-def test_a_session_keeps_the_message_and_every_event():
-    agent = LlmAgent(
-        name="clerk", model=ScriptedModel(calls("f"), "ok"), tools=[tool("f")]
-    )
-    runner = runner_of(agent)
-
-    events = asyncio.run(run(runner, "do it"))
-
-    kept = asyncio.run(stored(runner)).events
-    assert short(kept[0]) == "user: do it"
-    assert kept[1:] == events
-    assert len({each.id for each in kept}) == 4
-    assert len({each.invocation_id for each in kept}) == 1
-    assert [each.timestamp for each in kept] == sorted(x.timestamp for x in kept)
-
-
-def test_the_model_is_asked_again_with_the_response_of_the_tool():
-    model = ScriptedModel(calls("f"), "ok")
-    runner = runner_of(LlmAgent(name="clerk", model=model, tools=[tool("f")]))
-
-    asyncio.run(run(runner, "do it"))
-
-    assert [len(each) for each in model.contents] == [1, 3]
-    last = model.contents[1][-1]
-    assert last.responses[0].response == {"v": "f"}
-    assert last.role == "user"
-
-
-def test_on_user_message_replaces_what_is_kept_and_asked():
-    model = ScriptedModel("ok")
-
-    def shout(_, said):
-        return text_content("user", said.text.upper())
-
-    plugin = Plugin(name="loud", on_user_message=shout)
-    runner = runner_of(LlmAgent(name="clerk", model=model), plugin)
-
-    asyncio.run(run(runner, "do it"))
-
-    assert asyncio.run(stored(runner)).events[0].content.text == "DO IT"
-    assert model.contents[0][0].text == "DO IT"
-
-
-@pytest.mark.parametrize(
-    ("profile", "told"),
-    [
-        ("adk-go-0.4", "user: hi"),
-        ("adk-py-2", "model: closed"),
-        ("flow-safe", "model: closed"),
-    ],
-)
-def test_content_of_before_run_takes_the_place_of_the_run(profile, told):
-    model = ScriptedModel()
-    hook = Plugin(name="hours", before_run=lambda _: text_content("model", "closed"))
-    runner = runner_of(LlmAgent(name="clerk", model=model), hook, profile=profile)
-
-    events = asyncio.run(run(runner))
-
-    assert [short(each) for each in events] == [told]
-    assert len(asyncio.run(stored(runner)).events) == 2
-    assert model.requests == []

@@ -143,6 +143,25 @@ def addresses(result):
     return [str(each.address) for each in result.interrupts]
 
 
+def ended(*handlers, answer=None, stream=False, **made_of):
+    """Run an agent to its end, each question answered; return that, and what it asked.
+
+    The model calls the tools, and is done.
+    """
+    names = [each.info.name for each in made_of["tools"]]
+    made_of = {"model": Model(calls(*names), DONE), **made_of}
+
+    async def play():
+        agent, asked = await build(*handlers, checkpoints=memory(), **made_of), []
+        result = await finish(agent, stream=stream, checkpoint="run")
+        while result.status == "interrupted":
+            asked += [each.payload for each in result.interrupts]
+            result = await resumed(agent, dict.fromkeys(addresses(result), answer))
+        return result, asked
+
+    return run(play())
+
+
 def asking_agent(place, **more):
     asking = Asking(place, **more)
     model, tool = Model(calls("t"), DONE), Delegating(asking)
@@ -282,18 +301,9 @@ def raising():
 
 @pytest.mark.parametrize("instead", [returning, raising])
 def test_a_wrapper_cannot_keep_an_interrupt(instead):
-    tool = Approving()
+    last, asked = ended(Swallowing(instead), tools=[Approving()], answer="ok")
 
-    async def play():
-        model = Model(calls("t"), DONE)
-        agent = await build(
-            Swallowing(instead), model=model, tools=[tool], checkpoints=memory()
-        )
-        first = await finish(agent, checkpoint="run")
-        return first, await resumed(agent, {addresses(first)[0]: "ok"})
-
-    first, last = run(play())
-    assert first.status == "interrupted"
+    assert asked == [{"may": "t"}]
     assert last.messages[2].content == "t: ok"
 
 
@@ -313,15 +323,9 @@ class Deaf:
 
 def test_nor_can_the_hook_that_asked():
     deaf = Deaf()
+    last, asked = ended(deaf, model=Model(DONE), tools=[], answer="yes")
 
-    async def play():
-        agent = await build(deaf, checkpoints=memory())
-        first = await finish(agent, checkpoint="run")
-        assert first.status == "interrupted"
-        return await resumed(agent, {addresses(first)[0]: "yes"})
-
-    assert run(play()).status == "completed"
-    assert deaf.heard == ["yes"]
+    assert (last.status, asked, deaf.heard) == ("completed", ["may I"], ["yes"])
 
 
 class Smothering:
@@ -369,20 +373,13 @@ ACTION = AgentAction(transfer_to="billing", state_delta={"n": [1, {"a": 2}]})
 @pytest.mark.parametrize("place", ["tool", "wrap_invokable_tool_call after"])
 def test_the_action_of_a_call_that_had_ended_is_told_with_its_event(place):
     """As a sibling of a call that asks, and within a wrapper that asks after it."""
-    asking = Asking("wrap_invokable_tool_call after") if place != "tool" else None
-    tools = [Approving("t"), Leaving("u")]
-    script = Model(calls("t", "u") if asking is None else calls("u"), DONE)
+    if place == "tool":
+        last, asked = ended(tools=[Approving("t"), Leaving("u")])
+    else:
+        last, asked = ended(Asking(place), tools=[Leaving("u")])
 
-    async def play():
-        handlers = [] if asking is None else [asking]
-        agent = await build(*handlers, model=script, tools=tools, checkpoints=memory())
-        first = await finish(agent, checkpoint="run")
-        assert first.status == "interrupted"
-        return await resumed(agent)
-
-    told = [
-        each.action for each in run(play()).events if each.message.content == "left"
-    ]
+    assert len(asked) == 1
+    told = [each.action for each in last.events if each.message.content == "left"]
     assert told == [ACTION]
 
 
@@ -412,16 +409,9 @@ class Numbering(Whole):
 
 def test_inner_calls_that_had_finished_are_not_made_again():
     tool = Numbering()
+    last, _ = ended(Twice(), tools=[tool])
 
-    async def play():
-        model = Model(calls("t"), DONE)
-        agent = await build(Twice(), model=model, tools=[tool], checkpoints=memory())
-        result = await finish(agent, checkpoint="run")
-        while result.status == "interrupted":
-            result = await resumed(agent)
-        return result
-
-    assert run(play()).messages[2].content == "1+2"
+    assert last.messages[2].content == "1+2"
     assert tool.count == 2
 
 
@@ -467,14 +457,9 @@ class Catching:
 
 def test_an_error_that_was_caught_before_has_its_text_afterwards():
     tool = Whole(fails=ValueError("no disk: /dev/x"))
+    last, _ = ended(Catching(), tools=[tool])
 
-    async def play():
-        model = Model(calls("t"), DONE)
-        agent = await build(Catching(), model=model, tools=[tool], checkpoints=memory())
-        await finish(agent, checkpoint="run")
-        return await resumed(agent)
-
-    assert run(play()).messages[2].content == "failed: no disk: /dev/x"
+    assert last.messages[2].content == "failed: no disk: /dev/x"
     assert tool.count == 1
 
 
@@ -493,33 +478,18 @@ class AskingAfterError:
 
 
 def test_an_error_that_comes_again_is_still_that_of_who_raised_it():
-    async def play():
-        tool = Whole(fails=ValueError("boom"))
-        handlers = [AskingAfterError("outer"), AskingAfterError("inner")]
-        agent = await build(
-            *handlers, model=Model(calls("t")), tools=[tool], checkpoints=memory()
-        )
-        result = await finish(agent, checkpoint="run")
-        while result.status == "interrupted":
-            result = await resumed(agent)
+    tool = Whole(fails=ValueError("boom"))
 
     with pytest.raises(ToolError, match="boom"):
-        run(play())
+        ended(AskingAfterError("outer"), AskingAfterError("inner"), tools=[tool])
 
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_failing_sibling_is_told_when_all_that_waits_is_answered(stream):
     bad, good = Pieces("bad", fails=ValueError("broke off")), Approving()
 
-    async def play():
-        model = Model(calls("t", "bad"))
-        agent = await build(model=model, tools=[good, bad], checkpoints=memory())
-        first = await finish(agent, stream=stream, checkpoint="run")
-        assert first.status == "interrupted"
-        await resumed(agent)
-
     with pytest.raises(ToolError, match="broke off"):
-        run(play())
+        ended(tools=[good, bad], stream=stream)
     assert (good.entered, bad.count) == (2, 1)
 
 
@@ -536,13 +506,11 @@ class Numbered:
 
 
 def test_a_sibling_of_a_wrong_result_does_not_wait():
-    async def play():
-        model, tools = Model(calls("t", "bad")), [Approving(), Whole("bad")]
-        agent = await build(Numbered(), model=model, tools=tools, checkpoints=memory())
-        await finish(agent, checkpoint="run")
+    asking = Approving()
 
     with pytest.raises(HookReturnError):
-        run(play())
+        ended(Numbered(), tools=[asking, Whole("bad")])
+    assert asking.entered == 1
 
 
 class Rereading:
@@ -566,20 +534,12 @@ class Rereading:
 def test_a_stream_that_was_read_in_part_is_given_whole_again(fails):
     tool = Pieces(chunks="abc", fails=fails)
 
-    async def play():
-        model = Model(calls("t"), DONE)
-        agent = await build(
-            Rereading(), model=model, tools=[tool], checkpoints=memory()
-        )
-        first = await finish(agent, stream=True, checkpoint="run")
-        assert first.interrupts[0].payload == "a"
-        return await resumed(agent)
-
     if fails is None:
-        assert run(play()).messages[2].content == "abc"
+        last, asked = ended(Rereading(), tools=[tool], stream=True)
+        assert (last.messages[2].content, asked) == ("abc", ["a"])
     else:
         with pytest.raises(ToolError, match="late"):
-            run(play())
+            ended(Rereading(), tools=[tool], stream=True)
     assert tool.count == 1
 
 
@@ -594,13 +554,8 @@ def test_an_interrupt_in_an_open_stream_is_an_error_by_name():
         async def stream(self, ctx, arguments, options):
             return StreamReader(chunks())
 
-    async def play():
-        model = Model(calls("t"), DONE)
-        agent = await build(model=model, tools=[Late()], checkpoints=memory())
-        await finish(agent, stream=True, checkpoint="run")
-
     with pytest.raises(InterruptInStreamError):
-        run(play())
+        ended(tools=[Late()], stream=True)
 
 
 def test_an_interrupt_before_there_is_a_run_is_an_error_by_name():
@@ -891,15 +846,9 @@ class Changing:
 
 def test_a_run_local_value_that_was_changed_in_place_is_kept_as_it_is():
     tool = Changing()
+    last, _ = ended(model=Model(calls("t"), calls("t"), DONE), tools=[tool])
 
-    async def play():
-        model = Model(calls("t"), calls("t"), DONE)
-        keeper = memory()
-        agent = await build(model=model, tools=[tool], checkpoints=keeper)
-        await finish(agent, checkpoint="run")
-        return await resumed(agent)
-
-    assert run(play()).status == "completed"
+    assert last.status == "completed"
     assert tool.seen == [1, 2]
 
 
@@ -1061,14 +1010,9 @@ class Guessing:
 
 def test_an_error_of_python_is_caught_by_its_class_again():
     tool = Whole(fails=TimeoutError("too late"))
+    last, _ = ended(Guessing(), tools=[tool], answer="a guess")
 
-    async def play():
-        model = Model(calls("t"), DONE)
-        agent = await build(Guessing(), model=model, tools=[tool], checkpoints=memory())
-        first = await finish(agent, checkpoint="run")
-        return await resumed(agent, {addresses(first)[0]: "a guess"})
-
-    assert run(play()).messages[2].content == "a guess after too late"
+    assert last.messages[2].content == "a guess after too late"
     assert tool.count == 1
 
 

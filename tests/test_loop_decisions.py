@@ -11,22 +11,17 @@ from compat.dialects.stream_loop import (
     Limits,
     LoopProcessor,
     ResponseCallbacks,
-    ToolOutput,
     loop_profile,
 )
 from compat.dialects.stream_loop.errors import (
-    ArgumentsTooLongError,
-    CallbackFailedWarning,
     EmptyPromptWarning,
     IterationLimitError,
     LimitValueError,
     LoopToolMissingError,
     ResultTooLongError,
-    RoundTimedOutError,
     ToolCancelledError,
     ToolOutputError,
     ToolTimedOutError,
-    TooManyCallsError,
 )
 from compat.dialects.stream_loop.loop import LIMIT_TEXT
 from compat.dialects.stream_loop.parts import OPEN
@@ -87,30 +82,7 @@ def test_in_the_sketch_what_is_falsy_means_3_and_a_negative_number_none(
     assert (result.text, result.status) == (LIMIT_TEXT, "max_iterations")
 
 
-def test_rounds_that_are_used_up_leave_the_text_of_the_last() -> None:
-    result, model, told = played(
-        ["one", call("f")], ["two", call("f")], tools=[Gives("f", again())], most=2
-    )
-
-    assert (result.text, result.status, result.rounds) == ("two", "max_iterations", 2)
-    assert len(model.requests) == 2
-    assert told.result == result
-
-
-def test_three_rounds_are_the_default() -> None:
-    result, _, _ = played(*[[call("f")]] * 5, tools=[Gives("f", again())])
-
-    assert result.rounds == 3
-
-
 # Which result asks, and what
-
-
-@pytest.mark.parametrize("asks", [1, "true", [1], None, False])
-def test_only_true_itself_asks_for_another_round(asks) -> None:
-    output = ToolOutput(1, requires_follow_up=asks)
-
-    assert played([call("f")], tools=[Gives("f", output)])[0].rounds == 1
 
 
 @pytest.mark.parametrize(
@@ -127,28 +99,6 @@ def test_any_result_may_ask_and_prompts_stand_in_the_order_of_calls(
 
     expected = prompts and "\n".join(f"基于以下结果继续: {one}" for one in prompts)
     assert model.asked[1:] == ([expected] if expected else [])
-
-
-def test_the_history_is_kept_and_the_prompt_stands_behind_it() -> None:
-    _, model, _ = played(["so", call("f")], tools=[Gives("f", again())])
-
-    assert [(each.role, each.content) for each in model.requests[1]] == [
-        ("user", "in"),
-        ("assistant", "so"),
-        ("tool", "1"),
-        ("user", "基于以下结果继续: 1"),
-    ]
-
-
-def test_in_the_sketch_the_prompt_is_all_that_the_model_is_asked() -> None:
-    _, model, _ = played(
-        ["so", call("f")], tools=[Gives("f", again())], profile=ADR, instruction="Go."
-    )
-
-    assert [(each.role, each.content) for each in model.requests[1]] == [
-        ("system", "Go."),
-        ("user", "基于以下结果继续: 1"),
-    ]
 
 
 class Empty(LoopProcessor):
@@ -171,19 +121,6 @@ def test_an_empty_prompt_ends_the_loop_with_a_warning(profile, rounds) -> None:
     else:
         run(given)
     assert len(model.requests) == rounds
-
-
-def test_the_history_of_a_result_is_what_the_next_call_is_given() -> None:
-    model = Streams(["one"], ["two"])
-    processor = loop_of(model)
-
-    async def twice() -> None:
-        first = await processor.process_input("a")
-        await processor.process_input("b", history=first.history)
-
-    run(twice())
-
-    assert [each.content for each in model.requests[1]] == ["a", "one", "b"]
 
 
 @pytest.mark.parametrize(
@@ -237,17 +174,6 @@ def test_a_failing_tool_is_its_result_or_comes_out_in_the_sketch(tool, kind) -> 
     assert result.history[-1].content.startswith(f"{kind.__name__}: ")
 
 
-def test_limits_concern_the_call_that_exceeds_them() -> None:
-    tool = Gives("f")
-    limits = Limits(calls_per_round=2, argument_chars=3)
-    stream = [call("f", "1"), call("f", "long"), call("f", "3")]
-    _, _, told = played(stream, tools=[tool], limits=limits)
-
-    kinds = [type(each.error) for each in told.of("on_tool_result")]
-    assert kinds == [type(None), ArgumentsTooLongError, TooManyCallsError]
-    assert tool.arguments == ["1"]
-
-
 @pytest.mark.parametrize(
     "given",
     [
@@ -264,22 +190,6 @@ def test_a_limit_that_nothing_could_be_held_to_is_refused(given) -> None:
         Limits(**given)
 
 
-def test_tools_run_at_the_same_time_and_are_told_in_order() -> None:
-    tools = [Gives("slow", seconds=9), Gives("quick")]
-    _, _, told = played([call("slow"), call("quick", call_id="c2")], tools=tools)
-
-    assert [each.name for each in told.of("on_tool_result")] == ["slow", "quick"]
-    assert run(seconds_of(tools)) == 9
-
-
-async def seconds_of(tools: Any) -> float:
-    loop = asyncio.get_running_loop()
-    began = loop.time()
-    stream = Streams([call("slow"), call("quick", call_id="c2"), call("quick")])
-    await loop_of(stream).process_input("in", tools=tools)
-    return loop.time() - began
-
-
 def test_a_call_without_an_id_is_given_one() -> None:
     stream = [piece("{}", index=0, name="f"), piece("{}", index=1, name="f")]
     result, _, _ = played(stream, tools=[Gives("f")])
@@ -289,25 +199,6 @@ def test_a_call_without_an_id_is_given_one() -> None:
 
 
 # Endings
-
-
-def test_a_broken_stream_comes_out_when_its_parts_are_ended() -> None:
-    error, told = breaking(["a", piece("{", name="f"), ValueError("broken")])
-
-    assert str(error) == "broken"
-    assert [each.state for each in told.result.parts] == ["done", "error"]
-    assert (told.result.status, told.result.text) == ("error", "a")
-    assert told.of("on_error") == [(error, "round")]
-
-
-def test_a_round_whose_time_is_up_is_a_status() -> None:
-    limits = Limits(round_seconds=5)
-    result, model, told = played(["a", 9, "b"], limits=limits)
-
-    assert (result.status, result.text, result.rounds) == ("timed_out", "a", 1)
-    assert result.parts[0].state == "error"
-    assert type(told.of("on_error")[0][0]) is RoundTimedOutError
-    assert model.closed == 1
 
 
 def test_time_that_is_up_during_a_tool_cancels_the_tool() -> None:
@@ -349,29 +240,6 @@ def test_cancelled_at_any_point_nothing_is_left_open_or_running(seconds) -> None
 
 
 # Callbacks
-
-
-@pytest.mark.parametrize(
-    "name", ["on_chunk", "on_tool_call", "on_tool_result", "on_part_event", "on_end"]
-)
-def test_a_raising_callback_is_told_and_the_run_goes_on(name) -> None:
-    result, _, told = played(["a", call("f")], tools=[Gives("f")], raising=(name,))
-
-    assert result.status == "completed"
-    raised = told.names.count(name)
-    assert [where for _, where in told.of("on_error")] == [name] * raised
-    assert raised
-
-
-def test_in_the_sketch_it_comes_out() -> None:
-    error, _ = breaking(["a"], profile=ADR, raising=("on_chunk",))
-
-    assert str(error) == "on_chunk fails"
-
-
-def test_an_error_of_on_error_becomes_a_warning() -> None:
-    with pytest.warns(CallbackFailedWarning):
-        played(["a"], raising=("on_chunk", "on_error"))
 
 
 def test_callbacks_may_be_async() -> None:

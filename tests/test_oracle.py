@@ -11,17 +11,21 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain, starmap
 from pathlib import Path
 
 import pytest
 
-from property_tests.corpus import fixed_worlds
+from compat.profiles.kinds import KINDS
+from property_tests.corpus import CorpusWorld, fixed_worlds
+from property_tests.dialects.dialect import RefusedWorldError
 from property_tests.dialects.dialects import dialect_named, dialects
 from property_tests.oracle import agents_oracle, compared_clauses
 from refengine.profile import PROFILES, SEED_001
 
 GOLDEN = Path(__file__).parent / "golden" / "oracle"
 JUDGED = [each.name for each in dialects()]
+UNDER = [(kind.key, each.name) for kind in KINDS[1:] for each in kind.profiles]
 MUTANTS = [
     pytest.param(name, mutant, id=mutant.id)
     for name in JUDGED
@@ -29,7 +33,7 @@ MUTANTS = [
 ]
 
 
-def shown(name, door=None) -> Iterator[tuple[str, str]]:
+def shown(name, door) -> Iterator[tuple[str, str]]:
     """Yield what each clause compares in each of its own worlds, and of which one."""
     dialect = dialect_named(name)
     clauses = {each.clause: each for each in dialect.checks}
@@ -37,29 +41,48 @@ def shown(name, door=None) -> Iterator[tuple[str, str]]:
     for world in dialect.fixed():
         clause = clauses[world.clause]
         number = numbers[world.clause] = numbers.get(world.clause, 0) + 1
-        made = reference(name) if door is None else door
-        seen = dialect.entries(made.play(world.scenario), world.scenario)
-        yield f"{world.clause} world {number}", written(clause, seen)
+        where = f"{world.clause} world {number}"
+        try:
+            seen = dialect.entries(door.play(world.scenario), world.scenario)
+        except RefusedWorldError:
+            yield where, '"refused"'
+        else:
+            yield where, written(clause, seen)
 
 
-def shown_by_agents() -> Iterator[tuple[str, str]]:
-    """Yield the same of agents with hooks, under other profiles where that differs."""
-    every = {each.clause: each for each in compared_clauses()}
+def shown_by_dialect(name) -> Iterator[tuple[str, str]]:
+    """Yield it under its own profile, and under the others where that differs."""
+    usual = dict(shown(name, reference(name)))
+    yield from usual.items()
+    for each in (under for dialect, under in UNDER if dialect == name):
+        found = shown(name, reference(name, each))
+        yield from ((f"{at} {each}", text) for at, text in found if text != usual[at])
+
+
+def agents_worlds() -> dict[str, CorpusWorld]:
+    """Return the worlds of clauses that are compared, under their names here."""
+    every = {each.clause for each in compared_clauses()}
     numbers: Counter[str] = Counter()
-    oracle = agents_oracle()
+    found: dict[str, CorpusWorld] = {}
     for world in (each for each in fixed_worlds() if each.clause in every):
         numbers[world.clause] += 1
-        where = f"{world.clause} world {numbers[world.clause]}"
-        told = {
-            under.name: written(
-                every[world.clause],
-                oracle.right(world.scenario, under, frozenset()).entries,
-            )
-            for under in (() if world.only else PROFILES)
-        }
-        usual = told.pop(SEED_001.name, None)
-        yield from () if usual is None else [(where, usual)]
-        yield from ((f"{where} {e}", text) for e, text in told.items() if text != usual)
+        found[f"{world.clause} world {numbers[world.clause]}"] = world
+    return found
+
+
+def shown_by_agents(where, world) -> Iterator[tuple[str, str]]:
+    """Yield the same of agents with hooks, under other profiles where that differs."""
+    [clause] = [each for each in compared_clauses() if each.clause == world.clause]
+    oracle = agents_oracle()
+    told = {
+        under.name: written(
+            clause, oracle.right(world.scenario, under, frozenset()).entries
+        )
+        for under in (() if world.only else PROFILES)
+    }
+    usual = told.pop(SEED_001.name, None)
+    yield from () if usual is None else [(where, usual)]
+    yield from ((f"{where} {e}", text) for e, text in told.items() if text != usual)
 
 
 def written(clause, entries) -> str:
@@ -77,9 +100,9 @@ def line_of(value) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def reference(name):
-    """Return the reference of a dialect under its own profile, with all it can do."""
-    door = dialect_named(name).load(name, None)
+def reference(name, under=None):
+    """Return the reference of a dialect with all it can do, under its own profile."""
+    door = dialect_named(name).load(name, under)
     assert door.name == name
     return door
 
@@ -90,13 +113,33 @@ def golden(name) -> dict[str, str]:
     return {key: line_of(each) for key, each in lines.items()}
 
 
-@pytest.mark.parametrize("name", JUDGED)
-def test_the_reference_shows_what_was_reviewed(name) -> None:
-    assert dict(shown(name)) == golden(name)
+def reviewed(where) -> dict[str, str]:
+    """Return what agents were seen to show in one world."""
+    lines = golden("agents").items()
+    return {key: text for key, text in lines if f"{key} ".startswith(f"{where} ")}
 
 
-def test_the_reference_of_agents_shows_what_was_reviewed() -> None:
-    assert dict(shown_by_agents()) == golden("agents")
+AGENTS = agents_worlds()
+
+
+@pytest.mark.parametrize(("name", "under"), UNDER)
+def test_the_reference_shows_what_was_reviewed(name, under) -> None:
+    kept = golden(name)
+    usual = [each for each in kept if each.partition(" world ")[2].isdigit()]
+    found = dict(shown(name, reference(name, under)))
+
+    assert found == {each: kept.get(f"{each} {under}", kept[each]) for each in usual}
+
+
+@pytest.mark.parametrize("where", AGENTS)
+def test_the_reference_of_agents_shows_what_was_reviewed(where) -> None:
+    assert dict(shown_by_agents(where, AGENTS[where])) == reviewed(where)
+
+
+def test_what_was_reviewed_is_of_worlds_that_there_are() -> None:
+    found = chain.from_iterable(map(reviewed, AGENTS))
+
+    assert {*found} == golden("agents").keys()
 
 
 @pytest.mark.one_in(5)
@@ -124,7 +167,8 @@ def test_a_number_in_the_place_of_true_is_a_difference() -> None:
 def main() -> None:
     """Write what is golden anew."""
     GOLDEN.mkdir(parents=True, exist_ok=True)
-    every = {**{name: shown(name) for name in JUDGED}, "agents": shown_by_agents()}
+    every = {name: shown_by_dialect(name) for name in JUDGED}
+    every["agents"] = chain.from_iterable(starmap(shown_by_agents, AGENTS.items()))
     for name, found in every.items():
         rows = [f"{json.dumps(key)}: {text}" for key, text in found]
         body = ",\n".join(rows)

@@ -50,11 +50,15 @@ class UnknownChangeError(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class MadeChange:
-    """A small change of one function of the engine: ``loop.Loop.settle``, say."""
+    """A small change of one function of the engine: ``loop.Loop.settle``, say.
+
+    ``package`` is where its module is found: the dialects have engines, too.
+    """
 
     module: str
     function: str
     change: SmallChange
+    package: str = "refengine"
 
     @property
     def id(self) -> str:
@@ -66,6 +70,11 @@ class MadeChange:
         """The function, with its module."""
         return f"{self.module}.{self.function}"
 
+    @property
+    def code(self) -> ModuleType:
+        """The module as it is imported."""
+        return import_module(f"{self.package}.{self.module}")
+
 
 class MadePatch:
     """A function of the engine with the code of its changed form, found when needed."""
@@ -76,7 +85,7 @@ class MadePatch:
     @cached_property
     def _codes(self) -> tuple[FunctionType, CodeType]:
         made = self._find()
-        module = import_module(f"refengine.{made.module}")
+        module = made.code
         tree = ast.parse(_source(module))
         apply_change(tree, made.change.number)
         code = compile(tree, str(module.__file__), "exec")
@@ -89,13 +98,13 @@ class MadePatch:
         function.__code__ = code
 
 
-def changes(name: str) -> Iterator[MadeChange]:
+def changes(name: str, package: str = "refengine") -> Iterator[MadeChange]:
     """Yield the small changes of all functions of a module of the engine.
 
     Left out is what stands in no function, or where other code cannot be given: several
     functions of one name, those that use ``super``, and defaults of parameters.
     """
-    module = import_module(f"refengine.{name}")
+    module = import_module(f"{package}.{name}")
     source = _source(module)
     spans = _spans(ast.parse(source), _functions(module))
     for each in small_changes(source):
@@ -103,7 +112,7 @@ def changes(name: str) -> Iterator[MadeChange]:
             continue
         for function, lines in spans.items():
             if each.statement in lines and each.line in lines:
-                yield MadeChange(name, function, each)
+                yield MadeChange(name, function, each, package)
 
 
 def made_change(where: str, text: str) -> MadeChange:
