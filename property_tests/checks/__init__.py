@@ -17,7 +17,6 @@ from property_tests.checks import (
     ends,
     extensions,
     handed_back,
-    messages,
     resuming,
     streaming,
     timing,
@@ -28,7 +27,6 @@ from property_tests.registry import place_of
 _IN_CODE: Final = tuple(
     check
     for module in (
-        messages,
         streaming,
         timing,
         handed_back,
