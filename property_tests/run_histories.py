@@ -20,7 +20,7 @@ class RunHistories:
 
     def __init__(self, scenario: Scenario) -> None:
         self._agents = [each.agent for each in scenario.runs]
-        self._handed_back: dict[int, Sequence[Entry]] = {}
+        self._handed_back = dict[int, Sequence[Entry]]()
         self._begun, self._open, self._after = set[Json](), set[Json](), set[Json]()
 
     def look_at(self, row: dict[str, Any]) -> None:
@@ -28,10 +28,10 @@ class RunHistories:
         if row["kind"] == "model_response":
             self._open.discard(row["run"])
         if row["kind"] == "run_start":
-            last = self._handed_back.get(self._agents[row["run"] - 1], ())
+            last = self._handed_back.get(self._agent_of(row), ())
             row["dropped"] = _dropped(last, row["messages"])
         if row["kind"] == "run_end":
-            self._handed_back[self._agents[row["run"] - 1]] = row["messages"]
+            self._handed_back[self._agent_of(row)] = row["messages"]
         history = _history(row)
         if history is None:
             return
@@ -40,6 +40,10 @@ class RunHistories:
         elif row["run"] not in self._open:
             row["opens"] = self._opened(row)
         row["history"], row["roles"] = history, _by_role(history)
+
+    def _agent_of(self, row: Entry) -> int:
+        run: int = row["run"]
+        return self._agents[run - 1]
 
     def _opened(self, row: Entry) -> str:
         run, new = row["run"], not row["resumed"] and row["run"] not in self._begun

@@ -102,7 +102,7 @@ def _decision(
     names = zip(projection.lanes.split(), key, strict=True)
     lane = ", ".join(f"{name} {value}" for name, value in names if name != "run")
     claim = f"what the reference does{f' ({lane})' if lane else ''}"
-    if right is seen is not None:
+    if right is not None and right is seen:
         return DialectDecision(claim, right.entries, right.entries)
     one, other = projection.sides(right or Lane([], []), seen or Lane([], []))
     found = lane_difference(one, other, projection.how)
