@@ -16,6 +16,12 @@ An entry of a projection is an observation with what is in its data, and besides
   in its run;
 - ``outer``, the wrapper of its call, or of its model call, that it was met in: its
   ``extension``, ``position`` and what it had ``seen``;
+- ``history``, the messages of its run that the first hook of a pass, the outermost
+  wrapper or the model saw, and ``roles``, those of each role; ``unanswered`` if a call
+  among those that a model is sent has no result;
+- ``opens``, where no other saw the history of its iteration before: a ``run``, or an
+  iteration with what was ``kept``, or left by hooks ``after`` the model;
+- ``dropped`` of a run's start, what the agent's last run left and this does not have;
 - ``turn``, how many requests the run had sent to the model before;
 - ``numbers`` that a refusal at build tells, however their digits are grouped;
 - ``part`` of a hook: where in a run it acts, of whichever interface it is; the ``way``
@@ -58,6 +64,7 @@ from property_tests.dialects.compared import (
 )
 from property_tests.dialects.decision import DialectDecision
 from property_tests.registry import Clause, contract
+from property_tests.run_histories import RunHistories, has_unanswered
 from property_tests.view import HOOKS
 from refengine.messages import Json, Message
 from refengine.profile import Profile
@@ -221,7 +228,7 @@ def agent_entries(trace: Trace, scenario: Scenario) -> Sequence[Entry]:
     resumed = {each.run for each in trace.of("resume")}
     asked = _asked(trace, scenario)
     found: list[dict[str, Json]] = []
-    left, open_ = "", _OpenWrappers()
+    left, open_, histories = "", _OpenWrappers(), RunHistories(scenario)
     gave, begins = dict[object, str](), dict[object, bool]()
     for each in trace:
         row = _alone(each, cast("dict[str, Json]", to_json(each.data, written)))
@@ -243,6 +250,7 @@ def agent_entries(trace: Trace, scenario: Scenario) -> Sequence[Entry]:
             gave[each.run] = gave[call] = each.kind
         if each.kind in BEGUN:
             row.update(_beginning(row, begun), left=left, outer=open_.around(row))
+        histories.look_at(row)
         if row.get("part") == "before_agent" and "given" in row:
             left = _left(row)
         turns[each.run] += each.kind == "model_request"
@@ -264,6 +272,8 @@ def _alone(seen: Observation, data: Mapping[str, Json]) -> dict[str, Json]:
         row["way"] = str(data["hook"]).rpartition(".")[2].removeprefix("wrap_")
     if seen.kind == "hook_exit":
         row["given"] = True
+    if seen.kind == "model_request":
+        row["unanswered"] = has_unanswered(cast("Sequence[Entry]", data["messages"]))
     return row
 
 

@@ -161,6 +161,42 @@ def test_an_entry_says_in_which_wrapper_it_was_met_and_upon_what() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("hook", "opens"), [("before_model", "kept"), ("after_model", "after")]
+)
+def test_an_iteration_opens_with_what_was_kept_or_left_behind_the_model(
+    hook: str, opens: str
+) -> None:
+    agent = {"tools": [{"name": "t"}], **handlers({hook: []}, {"wrap_model": {}})}
+    world = scenario(agent, "assistant:[c1:t({})]", "assistant:done")
+    entries = agent_entries(Trace(right(world)), world)
+
+    assert [each["opens"] for each in entries if "opens" in each] == ["run", opens]
+
+
+def test_histories_are_told_by_role_and_as_far_as_their_calls_have_results() -> None:
+    entries = agent_entries(Trace(right(IN_PART)), IN_PART)
+    asked = [each for each in entries if each["kind"] == "model_request"]
+
+    assert [[*each["roles"]] for each in asked] == [
+        ["user"],
+        ["user", "assistant", "tool"],
+    ]
+    assert [each["unanswered"] for each in asked] == [False, False]
+
+
+def test_a_turn_tells_what_of_the_last_run_it_does_not_begin_with() -> None:
+    runs = [{"input": ["user:hi"]}, {"input": ["user:more"], "continues": True}]
+    agent = {"agent": {"instruction": "be kind"}, "model_script": ["assistant:done"]}
+    world = read_scenario({**agent, "runs": runs}, "a test")
+    entries = agent_entries(Trace(right(world)), world)
+
+    assert [each["dropped"] for each in entries if "dropped" in each] == [
+        [],
+        [{"role": "system", "content": "be kind"}],
+    ]
+
+
 def test_a_call_under_another_id_is_where_it_began_and_not_before() -> None:
     seen = right(ONCE)
     at = next(n for n, each in enumerate(seen) if each.kind == "tool_start")

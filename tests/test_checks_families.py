@@ -36,7 +36,7 @@ CHECKS = {
         *(each for each in compared("SURF") if each.clause != "SURF-007"),
     ),
     "instruction": compared("INS"),
-    "messages": (*checks.messages.CHECKS, *compared("MSG")),
+    "messages": tuple(e for e in compared("MSG") if e.clause not in STATE),
     "order": compared("ORD"),
     "runs": (
         *checks.ends.CHECKS,
@@ -50,7 +50,7 @@ CHECKS = {
         *checks.borders.CHECKS,
         *checks.cancelling.CHECKS,
         *checks.handed_back.CHECKS,
-        *(each for each in compared("ERR", "STR") if each.clause in STATE),
+        *(each for each in compared("ERR", "MSG", "STR") if each.clause in STATE),
     ),
     "tools": compared("TOOL"),
     "wrapping": compared("WRAP"),

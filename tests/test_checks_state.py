@@ -1,7 +1,5 @@
 """Runs that ask, go on, and are cancelled: the checks of INT, SER and of leaving."""
 
-import json
-
 import pytest
 
 from property_tests.checks import (
@@ -67,16 +65,6 @@ def test_the_law_compares_with_a_world_in_which_nobody_asks():
 )
 def test_the_law_is_not_asked_where_runs_cannot_be_alike(agent, more):
     assert CHANGES[UNASKED](kept(agent, CALL, DONE, **more)) is None
-
-
-@pytest.mark.parametrize(("keeps", "refused"), [(True, [True]), (False, [False])])
-def test_extra_is_looked_at_exactly_where_runs_are_kept(keeps, refused):
-    text = json.dumps({"role": "user", "content": "new", "extra": {"n": 2**64}})
-    hooks = {"before_model": [{"op": "append", "msg": text}]}
-    agent = {"handlers": [{"id": "h", **hooks}]}
-    world = kept(agent, DONE, resumes=()) if keeps else scenario(agent, DONE)
-
-    assert told("MSG-019", world) == refused
 
 
 @pytest.mark.parametrize("value", [2**63 - 1, -(2**63), 1.5, "x", [True], {"a": None}])

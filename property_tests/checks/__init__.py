@@ -16,7 +16,6 @@ from property_tests.checks import (
     ends,
     extensions,
     handed_back,
-    messages,
     modes,
     resuming,
     timing,
@@ -27,7 +26,6 @@ from property_tests.registry import place_of
 _IN_CODE: Final = tuple(
     check
     for module in (
-        messages,
         modes,
         timing,
         handed_back,

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks import specs
-from property_tests.checks.histories import Continuation, turns
-from property_tests.checks.routes import has_after_hooks
+from property_tests.checks.routes import Continuation, has_after_hooks, turns
 from property_tests.view import RunView
 from refengine.testing.json_values import is_mapping
 

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias, cast
 
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.cancelling import CANCEL, cancelled, cancels, left_open
-from property_tests.checks.histories import response_of
+from property_tests.checks.routes import response_of
 from property_tests.checks.specs import keeps_ids, tool_wraps
 from property_tests.view import AFTER, BEFORE, HookView, Iteration, RunView, View
 from refengine.messages import Message

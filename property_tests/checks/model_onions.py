@@ -18,11 +18,6 @@ def model_wrap_of(agent: AgentSpec, hook: HookView) -> ModelWrapSpec:
     return spec or ModelWrapSpec()
 
 
-def edits_request(spec: ModelWrapSpec) -> bool:
-    """Tell whether a wrapper asks with other messages than it was given."""
-    return spec.prefix_user_input is not None or spec.append_input is not None
-
-
 def answered_by(spec: ModelWrapSpec, answer: Message) -> Message:
     """Return an answer in one piece as a wrapper changes it."""
     return replace(answer, content=_text(spec, answer.content))

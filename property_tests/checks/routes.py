@@ -1,17 +1,19 @@
 """Where a run has to go after the model answered: by the profile, from what was left.
 
-The same rules as the contract's (MSG, and the postures ``route``, ``answer``,
+The same rules as the contract's (MSG, and the postures ``route``,
 ``after_leaves_none``, ``without_tools``), stated once more and from data alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from property_tests.checks.onions import layers_of
-from property_tests.view import HookView, RunView, View
+from property_tests.checks import specs
+from property_tests.checks.model_onions import answer_of
+from property_tests.remembering import each_once
+from property_tests.view import HookView, Iteration, RunView, View
 from refengine.messages import Message, ToolCall
 from refengine.profile import Profile
 from refengine.testing.scenario import AgentSpec
@@ -25,6 +27,34 @@ class Route:
 
     kind: Kind
     calls: tuple[ToolCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """How one iteration went on: where the answer, and what was left, lead."""
+
+    now: Iteration
+    route: Route
+
+
+@each_once
+def turns(view: View, run: RunView) -> Iterator[Continuation]:
+    """Yield how each iteration of a run has to go on, up to one that failed."""
+    for now in run.iterations:
+        response = response_of(view, run, now)
+        if response is None or (now.after and now.after[-1].exit is None):
+            return
+        left = now.after[-1].left if now.after else (response,)
+        yield Continuation(now, route_of(view, run, response, left))
+
+
+def response_of(view: View, run: RunView, now: Iteration) -> Message | None:
+    """Return the answer of an iteration; None if it failed, or is the engine's own."""
+    answer = answer_of(run.agent, now)
+    late = now.number >= specs.limit(run.agent) and not has_after_hooks(run.agent)
+    if answer is None or (view.profile.exhaustion == "apology" and late):
+        return None if answer is None or answer.tool_calls else answer
+    return answer
 
 
 def route_of(
@@ -49,24 +79,6 @@ def next_route(
     if profile.route == "last_left":
         return _to(last.tool_calls if last.role == "assistant" else ())
     return _by_results(profile, left) if hooked else _to(response.tool_calls)
-
-
-def answer_of_run(
-    profile: Profile, response: Message, left: Sequence[Message]
-) -> Message | None:
-    """Return the answer of a run that completes."""
-    if not left:
-        return response if profile.after_leaves_none == "ignored" else None
-    if profile.answer != "last_assistant":
-        return left[-1]
-    if profile.route == "model_response":
-        return response
-    return last_assistant(left)
-
-
-def last_assistant(messages: Sequence[Message]) -> Message | None:
-    """Return the last assistant message, None if there is none."""
-    return next((m for m in reversed(messages) if m.role == "assistant"), None)
 
 
 def has_after_hooks(agent: AgentSpec) -> bool:
@@ -102,8 +114,7 @@ def calls_once(view: View, run: RunView) -> bool:
     rule = view.profile.without_tools
     if rule == "loop" or has_tools(view, run):
         return False
-    wrapped = any(layers_of(run.agent, "invoke")) or any(layers_of(run.agent, "stream"))
-    return rule == "single_call" or not wrapped
+    return rule == "single_call" or not any(specs.tool_wraps(run.agent))
 
 
 def _of_single_call(profile: Profile, left: Sequence[Message]) -> Route:

@@ -102,11 +102,13 @@ def lane_decisions(
 def _decision(
     projection: Projection, key: Key, right: Lane | None, seen: Lane | None
 ) -> DialectDecision:
-    one, other = projection.sides(right or Lane([], []), seen or Lane([], []))
-    found = lane_difference(one, other, projection.how)
     names = zip(projection.lanes.split(), key, strict=True)
     lane = ", ".join(f"{name} {value}" for name, value in names if name != "run")
     claim = f"what the reference does{f' ({lane})' if lane else ''}"
+    if right is not None and right is seen:
+        return DialectDecision(claim, right.entries, right.entries)
+    one, other = projection.sides(right or Lane([], []), seen or Lane([], []))
+    found = lane_difference(one, other, projection.how)
     if found is None:
         return DialectDecision(claim, one.entries, other.entries)
     causes = all(

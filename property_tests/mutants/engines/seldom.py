@@ -296,7 +296,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "empty-input-filled-in",
         "A run that is given no messages begins with an empty one.",
-        "MSG-001",
+        "MSG-002",
         patch("agent.run", _something_given),
     ),
     broken(
