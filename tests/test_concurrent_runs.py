@@ -320,7 +320,7 @@ class ModelOfRuns(ScriptedModel):
         return self._calls.get(self._recorder.run, 0)
 
     @calls.setter
-    def calls(self, calls: int) -> None:
+    def calls(self, calls: int) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]  # an attribute above
         self._calls[self._recorder.run] = calls
 
     async def invoke(self, *given: Any) -> Message:

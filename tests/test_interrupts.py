@@ -379,7 +379,8 @@ def test_the_action_of_a_call_that_had_ended_is_told_with_its_event(place):
         last, asked = ended(Asking(place), tools=[Leaving("u")])
 
     assert len(asked) == 1
-    told = [each.action for each in last.events if each.message.content == "left"]
+    messages = [(each.message, each.action) for each in last.events]
+    told = [action for said, action in messages if said and said.content == "left"]
     assert told == [ACTION]
 
 

@@ -248,7 +248,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*
 FENCED = re.compile(r"^```(?:sh|yaml|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`((?:refengine|pytest --pyargs) [^`\n]*)`")
 DEFAULT = re.compile(
-    r"^\| `(--[\w-]+)(?: [A-Z]+)?` \|.*\| `?([\w.]+)`? \|$", re.MULTILINE
+    r"^\| `(--[\w-]+)(?: [A-Z]+)?`(?:, `-\w(?: [A-Z]+)?`)? \|.*\| `?([\w.]+)`? \|$",
+    re.MULTILINE,
 )
 
 
