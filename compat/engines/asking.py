@@ -15,7 +15,7 @@ from refengine.testing.doors import at_call
 from refengine.tools import NO_OPTIONS, Tool, ToolInfo
 
 
-class AskedModel:
+class WorldsModel:
     """A world's model, asked for a whole answer or for one in chunks."""
 
     def __init__(self, model: ChatModel) -> None:

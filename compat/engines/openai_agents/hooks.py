@@ -15,7 +15,7 @@ from agents.items import ModelResponse
 from agents.run_config import CallModelData, ModelInputData
 
 from compat.engines.openai_agents.messages import our_answer, ours, theirs
-from compat.engines.openai_agents.values import Deps, tool_of
+from compat.engines.openai_agents.values import RunDeps, tool_of
 from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context
 from refengine.hooks import AgentConfig
@@ -45,14 +45,14 @@ def _is_direct(meta: ToolMeta, direct: Mapping[str, bool]) -> bool:
     return direct.get(meta.name, False) if own is None else own
 
 
-class HandlerHooks(AgentHooks[Deps]):
+class HandlerHooks(AgentHooks[RunDeps]):
     """The hooks of a handler that stand around a run."""
 
     def __init__(self, config: ChatModelAgentConfig, found: Found) -> None:
         self._config = config
         self._found = found
 
-    async def on_start(self, context: AgentHookContext[Deps], agent: Any) -> None:  # noqa: ANN401  # as the framework has it
+    async def on_start(self, context: AgentHookContext[RunDeps], agent: Any) -> None:  # noqa: ANN401  # as the framework has it
         """Let the handler edit the agent, which is this run's own."""
         hook = self._found.get("before_agent")
         if hook is None:
@@ -69,7 +69,7 @@ class HandlerHooks(AgentHooks[Deps]):
             setattr(agent, name, value)
 
     async def on_end(
-        self, context: AgentHookContext[Deps], agent: object, output: object
+        self, context: AgentHookContext[RunDeps], agent: object, output: object
     ) -> None:
         """Show the handler the history; the framework hands over the output alone."""
         del agent, output
@@ -81,13 +81,13 @@ class HandlerHooks(AgentHooks[Deps]):
             deps.unchanged(left, "after_agent")
 
 
-class Telling(RunHooks[Deps]):
+class Telling(RunHooks[RunDeps]):
     """The door's own hooks of a run: what there is to tell of."""
 
     async def on_llm_end(
         self,
-        context: RunContextWrapper[Deps],
-        agent: Agent[Deps],
+        context: RunContextWrapper[RunDeps],
+        agent: Agent[RunDeps],
         response: ModelResponse,
     ) -> None:
         """Tell of an answer."""
@@ -99,7 +99,7 @@ class Telling(RunHooks[Deps]):
     async def on_tool_end(
         self,
         context: Any,  # noqa: ANN401  # that of a call of a function
-        agent: Agent[Deps],
+        agent: Agent[RunDeps],
         tool: Any,  # noqa: ANN401  # as the framework has it
         result: object,
     ) -> None:
@@ -112,7 +112,7 @@ class Telling(RunHooks[Deps]):
         await context.context.resulted(found)
 
 
-async def filtered(data: CallModelData[Deps], found: Found) -> ModelInputData:
+async def filtered(data: CallModelData[RunDeps], found: Found) -> ModelInputData:
     """Return what the model is shown, as the handler leaves it."""
     deps: Any = data.context
     deps.asked += 1

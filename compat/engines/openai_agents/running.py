@@ -29,7 +29,7 @@ from compat.engines.openai_agents.hooks import (
     made_of,
 )
 from compat.engines.openai_agents.messages import our_chunk, ours, theirs
-from compat.engines.openai_agents.values import ConfiguredModel, Deps
+from compat.engines.openai_agents.values import PlayedModel, RunDeps
 from refengine.agent import ChatModelAgentConfig
 from refengine.errors import MaxIterationsExceededError, ToolNotFound
 from refengine.events import AgentEvent, Chunk
@@ -54,7 +54,7 @@ def agent_of(engine: str, config: ChatModelAgentConfig) -> GeneratedAgent:
     tools = config.tools_config
     found: Found = dict(*named_hooks(config.handlers))
     metas = [as_meta(each) for each in tools.tools]
-    agent: Agent[Deps] = Agent(
+    agent: Agent[RunDeps] = Agent(
         config.name,
         hooks=HandlerHooks(config, found),
         **made_of(config.instruction, metas, tools.return_directly),
@@ -77,7 +77,7 @@ class _Run:
     def __init__(
         self,
         engine: str,
-        agent: Agent[Deps],
+        agent: Agent[RunDeps],
         config: ChatModelAgentConfig,
         how: RunConfig,
         given: Sequence[Message],
@@ -88,7 +88,7 @@ class _Run:
         self._how = how
         self._given = given
         self._result: RunResultBase | None = None
-        self._deps = Deps(engine, run_context(config.name), history=tuple(given))
+        self._deps = RunDeps(engine, run_context(config.name), history=tuple(given))
 
     def told(self, options: Options, *, streams: bool) -> Yielded:
         """Return what the run tells, and how it ended."""
@@ -111,7 +111,7 @@ class _Run:
         return to_the_end(in_lock_step(work), self._left, self._config.name)
 
     def _run(self) -> dict[str, Any]:
-        model = ConfiguredModel(self._config.model, self._deps)
+        model = PlayedModel(self._config.model, self._deps)
         return {
             "starting_agent": self._agent,
             "input": theirs(self._given),

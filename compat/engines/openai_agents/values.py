@@ -9,7 +9,7 @@ from typing import Any
 from agents import FunctionTool, Model, ModelResponse, Usage
 from agents.tool_context import ToolContext
 
-from compat.engines.asking import AskedModel, invoked
+from compat.engines.asking import WorldsModel, invoked
 from compat.engines.frame import FrameRefusals
 from compat.engines.openai_agents.messages import (
     Item,
@@ -25,7 +25,7 @@ from refengine.tools import Tool, ToolInfo
 
 
 @dataclass(slots=True)
-class Deps(FrameRefusals):
+class RunDeps(FrameRefusals):
     """What belongs to one run: the framework hands it to hooks, filter and tools.
 
     ``answered`` and ``resulted`` tell of a message that is there, and wait; ``history``
@@ -53,7 +53,7 @@ def tool_of(tool: Tool) -> FunctionTool:
     """Return a world's tool as the framework takes one."""
     info = tool.info
 
-    async def run(ctx: ToolContext[Deps], arguments: str) -> str:
+    async def run(ctx: ToolContext[RunDeps], arguments: str) -> str:
         return await invoked(tool, ctx.context.ctx, ctx.tool_call_id, arguments)
 
     about = info.name, info.description, dict(info.parameters)
@@ -64,11 +64,11 @@ def _info(tool: FunctionTool) -> ToolInfo:
     return ToolInfo(tool.name, tool.description, tool.params_json_schema)
 
 
-class ConfiguredModel(Model):
+class PlayedModel(Model):
     """Answers with what the world's model says."""
 
-    def __init__(self, model: ChatModel, deps: Deps) -> None:
-        self._model = AskedModel(model)
+    def __init__(self, model: ChatModel, deps: RunDeps) -> None:
+        self._model = WorldsModel(model)
         self._deps = deps
 
     async def get_response(

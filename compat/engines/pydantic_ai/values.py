@@ -18,7 +18,7 @@ from pydantic_ai import RunContext
 from pydantic_ai.tools import Tool as TheirTool
 from pydantic_ai.tools import ToolDefinition
 
-from compat.engines.asking import AskedModel, invoked
+from compat.engines.asking import WorldsModel, invoked
 from compat.engines.frame import FrameRefusals
 from refengine.context import Context
 from refengine.messages import Message, MessageChunk, join_chunks
@@ -76,7 +76,7 @@ class ConfiguredModel(AnsweringModel):
         self, model: ChatModel, tools: Mapping[str, ToolInfo], deps: Deps
     ) -> None:
         super().__init__()
-        self._model = AskedModel(model)
+        self._model = WorldsModel(model)
         self._tools = tools
         self._deps = deps
 
