@@ -335,9 +335,15 @@ def test_every_capability_has_a_world_that_shows_it() -> None:
     assert set(WORLDS) == set(CAPABILITIES)
 
 
+HALVES_OF_TEXTS = frozenset(["openai-agents"])
+"""They take half a character in a text, and end a run with one in arguments."""
+
+
 @pytest.mark.parametrize("name", INSTALLED)
 def test_the_doors_of_the_project_declare_what_they_have(name) -> None:
-    assert probe(load_engine(name)) == (frozenset(), frozenset())
+    found = frozenset(["lone_surrogates"]) if name in HALVES_OF_TEXTS else frozenset()
+
+    assert probe(load_engine(name)) == (frozenset(), found)
 
 
 @pytest.mark.parametrize("under", [each.name for each in PROFILES])
