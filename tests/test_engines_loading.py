@@ -1,5 +1,6 @@
 """What names an engine, what it may say of itself, and what each mistake is told as."""
 
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -500,3 +501,48 @@ def test_a_refusal_says_what_to_do() -> None:
 def test_command_that_names_no_program_is_told(command: str) -> None:
     with pytest.raises(MissingDriverProgramError, match="there is no program"):
         find(f"cmd:{command}")
+
+
+OF_EXTRAS = {
+    "langchain.LangChainEngine": ("langchain_core", "langchain"),
+    "langgraph.LangGraphEngine": ("langchain_core", "langchain"),
+    "openai_agents.doors.OpenAIAgentsEngine": ("agents", "openai-agents"),
+    "pydantic_ai.doors.PydanticAIEngine": ("pydantic_ai", "pydantic-ai-slim"),
+}
+"""Doors to frameworks: a package that each needs, and what brings it."""
+
+
+def python(code: str) -> "subprocess.CompletedProcess[str]":
+    line = [sys.executable, "-c", code]
+    return subprocess.run(line, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("door", OF_EXTRAS)
+def test_importing_a_door_loads_no_framework(door: str) -> None:
+    module = door.rpartition(".")[0]
+    theirs = ("agents", "langchain", "langgraph", "openai", "pydantic_ai")
+    done = python(
+        f"import sys, compat.engines.{module};"
+        f"print([m for m in sys.modules if m.startswith({theirs})])"
+    )
+
+    assert done.stdout == "[]\n", done.stderr
+
+
+@pytest.mark.parametrize("door", OF_EXTRAS)
+def test_an_absent_package_is_told_with_its_extra(door: str) -> None:
+    module, _, name = door.rpartition(".")
+    package, brings = OF_EXTRAS[door]
+    done = python(
+        f"import asyncio, sys; sys.modules[{package!r}] = None\n"
+        f"from compat.engines.{module} import {name}\n"
+        "from refengine import ChatModelAgentConfig\n"
+        "config = ChatModelAgentConfig(name='a', description='', model=None)\n"
+        f"print({name}().name)\n"
+        f"asyncio.run({name}().build(config, print))"
+    )
+    engine = done.stdout.strip()
+
+    assert done.returncode == 1
+    assert f"MissingExtraError: engine {engine!r} needs {package}" in done.stderr
+    assert f"pip install '{brings}" in done.stderr

@@ -1,8 +1,6 @@
 """The doors to LangChain and LangGraph: what they wire, refuse and tell."""
 
 import asyncio
-import subprocess
-import sys
 import warnings
 from typing import Any, cast
 
@@ -296,35 +294,3 @@ async def with_a_model_bound_to_fewer_tools() -> tuple[str, int]:
 @pytest.mark.filterwarnings("ignore::langgraph.warnings.LangGraphDeprecatedSinceV10")
 def test_the_old_form_runs_a_tool_that_the_model_was_not_told_of() -> None:
     assert run(with_a_model_bound_to_fewer_tools()) == ("done", 1)
-
-
-def python(code: str) -> "subprocess.CompletedProcess[str]":
-    line = [sys.executable, "-c", code]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
-
-
-def test_importing_the_doors_loads_no_framework() -> None:
-    done = python(
-        "import sys, compat.engines.langchain, compat.engines.langgraph;"
-        "print([m for m in sys.modules if m.startswith(('langchain', 'langgraph'))])"
-    )
-
-    assert done.stdout == "[]\n", done.stderr
-
-
-@pytest.mark.parametrize(
-    "door", ["langchain.LangChainEngine", "langgraph.LangGraphEngine"]
-)
-def test_an_absent_package_is_told_with_its_extra(door: str) -> None:
-    module, name = door.split(".")
-    done = python(
-        "import asyncio, sys; sys.modules['langchain_core'] = None\n"
-        f"from compat.engines.{module} import {name}\n"
-        "from refengine import ChatModelAgentConfig\n"
-        "config = ChatModelAgentConfig(name='a', description='', model=None)\n"
-        f"asyncio.run({name}().build(config, print))"
-    )
-
-    assert done.returncode == 1
-    assert f"MissingExtraError: engine '{module}' needs langchain_core" in done.stderr
-    assert "pip install 'langchain" in done.stderr

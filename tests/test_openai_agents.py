@@ -1,8 +1,6 @@
 """The door to openai-agents: what it wires, refuses and tells."""
 
 import asyncio
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -259,31 +257,3 @@ async def two_at_once():
 
 def test_runs_at_once_see_only_their_own_edits() -> None:
     assert run(two_at_once()) == ["for a a", "for b b"]
-
-
-def python(code: str) -> "subprocess.CompletedProcess[str]":
-    line = [sys.executable, "-c", code]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
-
-
-def test_importing_the_door_loads_no_framework() -> None:
-    done = python(
-        "import sys, compat.engines.openai_agents.doors;"
-        "print([m for m in sys.modules if m.split('.')[0] in ('agents', 'openai')])"
-    )
-
-    assert done.stdout == "[]\n", done.stderr
-
-
-def test_an_absent_package_is_told_with_its_extra() -> None:
-    done = python(
-        "import asyncio, sys; sys.modules['agents'] = None\n"
-        "from compat.engines.openai_agents.doors import OpenAIAgentsEngine\n"
-        "from refengine import ChatModelAgentConfig\n"
-        "config = ChatModelAgentConfig(name='a', description='', model=None)\n"
-        "asyncio.run(OpenAIAgentsEngine().build(config, print))"
-    )
-
-    assert done.returncode == 1
-    assert "MissingExtraError: engine 'openai-agents' needs agents" in done.stderr
-    assert "pip install 'openai-agents" in done.stderr

@@ -1,8 +1,6 @@
 """The door to pydantic-ai: what it wires, refuses and tells."""
 
 import asyncio
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -187,31 +185,3 @@ async def two_at_once():
 
 def test_runs_at_once_see_only_their_own() -> None:
     assert run(two_at_once()) == ["a", "b"]
-
-
-def python(code: str) -> "subprocess.CompletedProcess[str]":
-    line = [sys.executable, "-c", code]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
-
-
-def test_importing_the_door_loads_no_framework() -> None:
-    done = python(
-        "import sys, compat.engines.pydantic_ai.doors;"
-        "print([m for m in sys.modules if m.startswith('pydantic_ai')])"
-    )
-
-    assert done.stdout == "[]\n", done.stderr
-
-
-def test_an_absent_package_is_told_with_its_extra() -> None:
-    done = python(
-        "import asyncio, sys; sys.modules['pydantic_ai'] = None\n"
-        "from compat.engines.pydantic_ai.doors import PydanticAIEngine\n"
-        "from refengine import ChatModelAgentConfig\n"
-        "config = ChatModelAgentConfig(name='a', description='', model=None)\n"
-        "asyncio.run(PydanticAIEngine().build(config, print))"
-    )
-
-    assert done.returncode == 1
-    assert "MissingExtraError: engine 'pydantic-ai' needs pydantic_ai" in done.stderr
-    assert "pip install 'pydantic-ai-slim" in done.stderr

@@ -13,8 +13,9 @@ has no place for need not: what it does not declare never reaches it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from types import MappingProxyType
@@ -169,6 +170,15 @@ class MissingExtraError(ImportError):
             f" installed: {install_line(extra)}",
             name=missing,
         )
+
+
+@contextmanager
+def of_extra(engine: str, extra: str) -> Generator[None, None, None]:
+    """Import inside what an extra brings; raises MissingExtraError where it lacks."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtraError(engine, extra, error.name) from error
 
 
 def refuse_undeclared(

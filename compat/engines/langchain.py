@@ -13,8 +13,8 @@ from typing import Any, Final
 from compat.engines.capabilities import (
     OF_GRAPHS,
     OF_HOOKS,
-    MissingExtraError,
     needs,
+    of_extra,
     refuse_undeclared,
 )
 from refengine.agent import ChatModelAgentConfig
@@ -64,10 +64,8 @@ class LangChainEngine:
         """
         del on_notice  # the framework says nothing beside its state
         refuse_undeclared(self.name, self.capabilities, config)
-        try:
+        with of_extra(self.name, "langchain"):
             from compat.engines.graphs.building import langchain_agent  # noqa: PLC0415  # an extra
-        except ImportError as error:
-            raise MissingExtraError(self.name, "langchain", error.name) from error
         return langchain_agent(self.name, config, self._create)
 
 

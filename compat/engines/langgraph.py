@@ -11,8 +11,8 @@ from typing import Final
 
 from compat.engines.capabilities import (
     OF_GRAPHS,
-    MissingExtraError,
     needs,
+    of_extra,
     refuse_undeclared,
 )
 from refengine.agent import ChatModelAgentConfig
@@ -49,10 +49,8 @@ class LangGraphEngine:
         """
         del on_notice  # the framework says nothing beside its state
         refuse_undeclared(self.name, self.capabilities, config)
-        try:
+        with of_extra(self.name, "langchain"):
             from compat.engines.graphs.building import langgraph_agent  # noqa: PLC0415  # an extra
-        except ImportError as error:
-            raise MissingExtraError(self.name, "langchain", error.name) from error
         return langgraph_agent(self.name, config, keeps_edits=self.keeps_edits)
 
 

@@ -10,7 +10,7 @@ import warnings
 from typing import Any, Final
 
 from compat.dialects.flow.profile import FlowProfile, flow_profile
-from compat.engines.capabilities import MissingExtraError, needs
+from compat.engines.capabilities import needs, of_extra
 from compat.engines.flow.doors import FLOW_CAPABILITIES
 from compat.engines.flow.world import FlowWorld
 
@@ -40,10 +40,8 @@ class GoogleAdkEngine:
 
     def open(self, world: FlowWorld) -> Any:  # noqa: ANN401  # an AdkWorld, whose module needs the extra
         """Open a world; raises MissingExtraError."""
-        try:
+        with of_extra(self.name, "adk"):
             from compat.engines.flow.adk.running import AdkWorld  # noqa: PLC0415  # an extra
-        except ImportError as error:
-            raise MissingExtraError(self.name, "adk", error.name) from error
         return AdkWorld(world)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from compat.engines.capabilities import MissingExtraError, needs, refuse_undeclared
+from compat.engines.capabilities import needs, of_extra, refuse_undeclared
 from refengine.agent import ChatModelAgentConfig
 from refengine.plan import OnNotice
 from refengine.profile import OPENAI_AGENTS_0
@@ -57,10 +57,8 @@ class OpenAIAgentsEngine:
         """
         del on_notice  # the framework says nothing beside its messages
         refuse_undeclared(self.name, self.capabilities, config)
-        try:
+        with of_extra(self.name, "openai-agents"):
             from compat.engines.openai_agents.running import agent_of  # noqa: PLC0415  # an extra
-        except ImportError as error:
-            raise MissingExtraError(self.name, "openai-agents", error.name) from error
         return agent_of(self.name, config)
 
 

@@ -81,7 +81,7 @@ class HandlerHooks(AgentHooks[RunDeps]):
             deps.unchanged(left, "after_agent")
 
 
-class Telling(RunHooks[RunDeps]):
+class TellingHooks(RunHooks[RunDeps]):
     """The door's own hooks of a run: what there is to tell of."""
 
     async def on_llm_end(

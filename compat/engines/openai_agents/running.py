@@ -24,7 +24,7 @@ from openai.types.responses import ResponseCompletedEvent
 from compat.engines.openai_agents.hooks import (
     Found,
     HandlerHooks,
-    Telling,
+    TellingHooks,
     filtered,
     made_of,
 )
@@ -117,7 +117,7 @@ class _Run:
             "input": theirs(self._given),
             "context": self._deps,
             "max_turns": self._config.max_iterations,
-            "hooks": Telling(),
+            "hooks": TellingHooks(),
             "run_config": replace(self._how, model=model),
         }
 

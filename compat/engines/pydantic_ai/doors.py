@@ -13,8 +13,8 @@ from typing import Final
 
 from compat.engines.capabilities import (
     OF_HOOKS,
-    MissingExtraError,
     needs,
+    of_extra,
     refuse_undeclared,
 )
 from refengine.agent import ChatModelAgentConfig
@@ -61,10 +61,8 @@ class PydanticAIEngine:
         """
         del on_notice  # the framework says nothing beside its messages
         refuse_undeclared(self.name, self.capabilities, config)
-        try:
+        with of_extra(self.name, "pydantic-ai"):
             from compat.engines.pydantic_ai.running import agent_of  # noqa: PLC0415  # an extra
-        except ImportError as error:
-            raise MissingExtraError(self.name, "pydantic-ai", error.name) from error
         return agent_of(self.name, config)
 
 
