@@ -346,6 +346,20 @@ def test_key_is_taken_out_to_its_end_however_far_from_its_last_escape() -> None:
     assert "MIIE" not in Scrubber().text(text)
 
 
+def test_what_goes_on_for_long_is_read_a_few_times_alone() -> None:
+    """Each escape in it was a reason to read all of it again."""
+    text = f"{'a' * 5_000}%41" * 100
+    read = 0
+
+    def search(part):
+        nonlocal read
+        read += len(part)
+        return [(0, len(part))]
+
+    assert (0, len(text)) in [*spans_within(text, search, 1)]
+    assert read < 3 * len(text)
+
+
 def test_bytes_that_are_no_text_are_read_a_few_times_alone() -> None:
     """Each has some escapes by chance, and each was a reason to read all again."""
     body = shake_256(b"no text").digest(100_000).decode("latin-1")

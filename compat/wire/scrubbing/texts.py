@@ -67,8 +67,11 @@ def _unescaped(text: str, form: _Form, search: Search, depth: int) -> Iterator[S
     Only around them it reads otherwise. Bytes that are no text have a few by chance:
     read as a whole for each form, and within that again, a megabyte took a minute.
     """
+    read = 0
     for part in _around(form, text):
-        yield from _in_part(text, part, form, search, depth)
+        if part[1] > read:  # else a part that was made wider has it
+            found, read = _in_part(text, part, form, search, depth)
+            yield from found
 
 
 def _around(form: _Form, text: str) -> list[Span]:
@@ -80,17 +83,19 @@ def _around(form: _Form, text: str) -> list[Span]:
 
 def _in_part(
     text: str, part: Span, form: _Form, search: Search, depth: int
-) -> Iterator[Span]:
-    """Search a part of a text, and a wider one where what is found may go on."""
+) -> tuple[list[Span], int]:
+    """Search a part of a text, and a wider one where what is found may go on.
+
+    Return what is found, and the end of what was read.
+    """
     begin, end = part
     plain, starts = _plain(text, part, form)
     found = [*search(plain), *spans_within(plain, search, depth - 1)]
     first, last = begin > 0, end < len(text)
     if any((first and not at) or (last and to == len(plain)) for at, to in found):
         wider = max(0, 2 * begin - end), min(len(text), 2 * end - begin)
-        yield from _in_part(text, wider, form, search, depth)
-    else:
-        yield from ((starts[at], starts[to]) for at, to in found)
+        return _in_part(text, wider, form, search, depth)
+    return [(starts[at], starts[to]) for at, to in found], end
 
 
 def _plain(text: str, part: Span, form: _Form) -> tuple[str, list[int]]:
