@@ -126,9 +126,9 @@ class GraphWatch(BaseCallbackHandler):
         that fit, counts by them: something of the subject's answers them in its place.
         """
         found = Counter(self.nodes)
-        for call in calls:
-            tool = self._written.get(call["name"])
-            if tool and not self.nodes[f"tool {tool.name}"]:
+        idle = {k: each for k, each in self._written.items() if not found[f"tool {k}"]}
+        for call in calls if idle else ():
+            if tool := idle.get(call["name"]):
                 found[f"tool {tool.name}"] += _fits(tool, call["arguments"])
         return found
 

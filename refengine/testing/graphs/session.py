@@ -137,7 +137,7 @@ class GraphSession:
         """How often each node ran, and each tool of its own was called."""
         answers = self._world.recorder.trace().of("model_response")
         said: list[Any] = [each.data["message"] for each in answers]
-        calls = [call for each in said for call in each.get("tool_calls", ())]
+        calls = (call for each in said for call in each.get("tool_calls", ()))
         return self._watch.counted(calls)
 
     def play(self) -> None:

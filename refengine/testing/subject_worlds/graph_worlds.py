@@ -430,7 +430,11 @@ def _is_race(made: Data) -> bool:
     counts them are the same one, whatever they are given.
     """
     tools = made["agent"].get("tools", ())
-    counted = {each["name"] for each in tools if "on_call" in str(each.get("body", ()))}
+    counted = {
+        each["name"]
+        for each in tools
+        if any("on_call" in op for op in each.get("body", ()))
+    }
     for entry in made.get("model_script", ()):
         calls = [
             (call.name, call.name in counted or call.arguments)
