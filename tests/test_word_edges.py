@@ -15,6 +15,7 @@ import re
 from refengine import AgentMiddleware
 
 KEY = r"sk-[a-z0-9]{{8,}}"
+DATE = r"[0-9]{{4}}-[0-9]{{2}}"
 
 def amount(text):
     return text.isdigit() and int(text) > 1200
@@ -50,8 +51,8 @@ MANY = ", ".join(f"text == 'note {at}'" for at in range(24))
         (f"{MANY}, text.strip() == 'approve'", f"{MANY}, text == 'approve'"),
         ("amount(text.replace(',', ''))", "amount(text)"),
         (
-            "re.sub('[0-9]{4}-[0-9]{2}', '', text)",
-            "text.replace((re.findall('[0-9]{4}-[0-9]{2}', text) or ['-'])[0], '')",
+            "re.sub(DATE, '', text)",
+            "text.replace(m[0], '') if (m := re.search(DATE, text)) else text",
         ),
     ],
     ids=[
