@@ -5,21 +5,25 @@ from pathlib import Path
 
 import pytest
 
+from compat.engines.loading import load_engine
 from property_tests.dialects.table import DIALECTS
+from tools.pages import questions
 from tools.pages.__main__ import pages_now
 from tools.pages.blocks import END, begin
-from tools.pages.engines import (
-    PAGE,
-    TITLES,
+from tools.pages.engine_facts import (
+    FILE,
+    Answer,
     NoReportsError,
-    main,
-    read_rows,
-    tables,
-    written,
+    facts_text,
+    joined,
+    read_facts,
+    read_reports,
 )
+from tools.pages.engines import PAGE, TITLES, answer, main, tables, written
+from tools.pages.questions import NewAnswerError, Question
 from tools.pages.tables import parting
 
-BEGIN = begin("engines", "tools.pages")
+ANSWERS = begin("answers", "tools.pages")
 
 
 def result(clause: str, verdict: str, known: str = "") -> dict[str, object]:
@@ -53,6 +57,11 @@ def report(folder: Path, name: str, profile: str, *results: object) -> Path:
     return path
 
 
+def kept(folder: Path) -> Path:
+    """Write a report of an engine that keeps a clause."""
+    return report(folder, "m", "eino-0.9", result("ORD-001", "pass"))
+
+
 def test_a_cell_tells_what_is_kept_known_failed_and_does_not_apply(
     tmp_path: Path,
 ) -> None:
@@ -65,7 +74,7 @@ def test_a_cell_tells_what_is_kept_known_failed_and_does_not_apply(
         result("TOOL-001", "blocked"),
     )
 
-    said = tables(read_rows([path]))
+    said = tables(read_reports([path]))
 
     assert "| 1, 1 known | **1 failed** |" in said
     assert "| `mine` | v1 | `eino-0.9` | conformant | 1,100 |" in said
@@ -80,7 +89,7 @@ def test_postures_are_shown_in_which_profiles_differ_and_no_others(
         report(tmp_path, "new", "eino-0.9", result("ORD-001", "pass")),
     ]
 
-    said = tables(read_rows(paths))
+    said = tables(read_reports(paths))
 
     assert "| posture | `eino-0.8` | `eino-0.9` |" in said
     assert "| `struct_middleware` | `supported` | `deprecated` |" in said
@@ -93,44 +102,106 @@ def test_engines_of_each_dialect_have_tables_of_their_own(tmp_path: Path) -> Non
         report(tmp_path, "hooks", "eino-0.9", result("ORD-001", "pass")),
     ]
 
-    said = tables(read_rows(paths))
+    said = tables(read_reports(paths))
 
     assert said.index("## Agents with hooks") < said.index("## Sessions and their")
 
 
+def test_the_pages_are_those_of_the_file_of_facts() -> None:
+    facts = read_facts()
+    page = PAGE.read_text("utf-8")
+
+    assert facts_text(facts) == FILE.read_text("utf-8")
+    assert written(page, facts) == page
+    assert questions.page(facts) == questions.PAGE.read_text("utf-8")
+
+
 def test_the_page_keeps_all_but_its_tables(tmp_path: Path) -> None:
     page = PAGE.read_text("utf-8")
-    rows = read_rows([report(tmp_path, "m", "eino-0.9", result("ORD-001", "pass"))])
+    [mine] = read_reports([kept(tmp_path)])
 
-    made = written(page, rows)
+    made = written(page, [mine])
 
-    assert made.partition(BEGIN)[0] == page.partition(BEGIN)[0]
-    assert made.partition(END)[2] == page.partition(END)[2]
-    assert written(made, rows) == made
-
-
-def test_who_adds_an_engine_keeps_the_rows_of_all_others(tmp_path: Path) -> None:
-    page = PAGE.read_text("utf-8")
-    rows = read_rows([report(tmp_path, "m", "eino-0.9", result("ORD-001", "pass"))])
-    before = [each for each in page.splitlines() if " conformant | " in each]
-
-    made = written(page, rows).splitlines()
-
-    assert set(before) <= set(made)
-    assert "| `m` | v1 | `eino-0.9` | conformant | 1,100 |" in "\n".join(made)
+    assert made.partition(ANSWERS)[0] == page.partition(ANSWERS)[0]
+    assert made.rpartition(END)[2] == page.rpartition(END)[2]
 
 
-def test_a_row_of_an_engine_that_is_gone_goes_too(tmp_path: Path) -> None:
-    page = PAGE.read_text("utf-8")
-    gone = read_rows([report(tmp_path, "m", "eino-0.9", result("ORD-001", "pass"))])
+def test_who_judges_an_engine_keeps_all_others_and_its_answers(tmp_path: Path) -> None:
+    facts = read_facts()
+    path = report(tmp_path, "langchain", "langchain-1", result("ORD-001", "pass"))
 
-    assert written(written(page, gone), ()) == page
+    made = {each.name: each for each in joined(facts, read_reports([path]))}
+
+    assert [*made] == [each.name for each in facts]
+    [before] = [each for each in facts if each.name == "langchain"]
+    assert made.pop("langchain").answers == before.answers
+    assert [*made.values()] == [each for each in facts if each.name in made]
 
 
-def test_the_tables_of_the_page_are_read_as_they_were_written() -> None:
-    page = PAGE.read_text("utf-8")
+def test_a_former_answer_stays_named_where_another_version_gives_another(
+    tmp_path: Path,
+) -> None:
+    [mine] = read_reports([kept(tmp_path)])
+    first = mine.asked({"Hidden tool": Answer(says="no")}, "1.0")
 
-    assert written(page, ()) == page
+    then = first.asked({"Hidden tool": Answer(says="yes")}, "2.0")
+    at_last = then.asked({"Hidden tool": Answer(says="yes")}, "2.1")
+
+    assert then.answers["Hidden tool"].was == "no, in 1.0"
+    assert at_last.answers["Hidden tool"].was == "no, in 1.0"
+    said = "\n".join(questions.overview([at_last]))
+    assert "[**yes**](questions.md#hidden-tool) (was: no, in 1.0) |" in said
+
+
+def asked(title: str) -> Question:
+    [found] = [each for each in questions.questions() if each.title == title]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("title", "engine", "says"),
+    [
+        ("Equal tool names", "langchain", "the last; it alone is shown"),
+        ("Equal tool names", "pydantic-ai", "refused at build"),
+        ("Direct tool among others", "langchain", "no, the model is asked again"),
+        ("Direct tool among others", "langgraph", "yes, when both have ended"),
+        ("Edits before the model", "openai-agents", "no, for one call alone"),
+    ],
+)
+def test_an_engine_is_asked_by_playing_it(title: str, engine: str, says: str) -> None:
+    assert asked(title).asked_of(load_engine(engine)).says == says
+
+
+def test_an_engine_that_lacks_what_a_world_needs_has_no_answer() -> None:
+    found = asked("Hidden tool").asked_of(load_engine("openai-agents"))
+
+    assert found == Answer(lacks="wrap_model")
+
+
+def test_what_no_answer_has_words_for_is_told_with_what_was_seen() -> None:
+    question = asked("Order of after-hooks").model_copy(update={"answers": ()})
+
+    with pytest.raises(NewAnswerError, match=r'seen: \[\["hook_enter", "B"\]'):
+        question.asked_of(load_engine("langchain"))
+
+
+def test_only_an_engine_that_was_judged_is_asked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert answer(["no-engine"]) == 2
+    assert capsys.readouterr().err.startswith("no-engine: judge it first")
+
+
+def test_each_answer_in_words_was_given_by_an_engine() -> None:
+    given = {
+        (title, each.says)
+        for engine in read_facts()
+        for title, each in engine.answers.items()
+    }
+
+    for question in questions.questions():
+        for worded in question.answers:
+            assert (question.title, worded.says) in given
 
 
 def test_agents_of_every_dialect_have_a_title() -> None:
@@ -146,7 +217,7 @@ def test_no_report_and_an_empty_one_are_told(
     assert main([]) == 2
     assert main([str(empty)]) == 2
     with pytest.raises(NoReportsError, match=r"give reports that 'refengine conform"):
-        read_rows([])
+        read_reports([])
     assert "no report: give reports" in capsys.readouterr().err
 
 

@@ -2,12 +2,13 @@
 
     python -m tools.pages [NAME…]
     python -m tools.pages engines REPORT…
+    python -m tools.pages answers [ENGINE…]
     python -m tools.pages witnesses [ID…]
 
 Without names it writes all that the code says by itself. For ``sketches`` it needs
 Node.js, for ``engines`` the reports that ``refengine conform ENGINE --json REPORT``
-wrote; ``witnesses`` are searched for, in a minute or two, those of all mutants or of
-these.
+wrote; ``answers`` asks installed engines; ``witnesses`` are searched for, in a minute
+or two, those of all mutants or of these.
 """
 
 from __future__ import annotations
@@ -49,7 +50,11 @@ PAGES: Final[Mapping[str, tuple[Path, Callable[[str], str]]]] = MappingProxyType
 )
 """By name: the page, and what makes its text of the one that is there."""
 GIVEN: Final[Mapping[str, Callable[[Sequence[str]], int]]] = MappingProxyType(
-    {"engines": engines.main, "witnesses": witnesses.main}
+    {
+        "engines": engines.main,
+        "answers": engines.answer,
+        "witnesses": witnesses.main,
+    }
 )
 """Those that are told more than their name."""
 ASKED_FOR: Final = frozenset(("sketches",))
