@@ -11,7 +11,7 @@ from refengine.testing.subject_worlds.words import Pattern, Words, at_bounds, ma
 from tests.test_edge_worlds import told
 
 SAYS = """
-import re
+import json, re
 from refengine import AgentMiddleware
 
 KEY = r"sk-[a-z0-9]{{8,}}"
@@ -19,6 +19,12 @@ DATE = r"[0-9]{{4}}-[0-9]{{2}}"
 
 def amount(text):
     return text.isdigit() and int(text) > 1200
+
+def parsed(text):
+    try:
+        return json.loads(text.removeprefix("```json").removesuffix("```"))
+    except ValueError:
+        return None
 
 def subject(world):
     def look(text):
@@ -54,10 +60,15 @@ MANY = ", ".join(f"text == 'note {at}'" for at in range(24))
             "re.sub(DATE, '', text)",
             "text.replace(m[0], '') if (m := re.search(DATE, text)) else text",
         ),
+        ("'```' in text, parsed(text.strip())", "'```' in text, parsed(text)"),
+        (
+            "isinstance(p := parsed(text), dict) and 'answer' in p",
+            "isinstance(p := parsed(text), dict) and bool(p.get('answer'))",
+        ),
     ],
     ids=[
         *("bytes", "utf-16", "trimmed", "folded", "bound", "cut"),
-        *("trimmed-of-many", "thousands", "first-alone"),
+        *("trimmed-of-many", "thousands", "first-alone", "fenced", "falsy-value"),
     ],
 )
 def test_a_word_that_is_read_otherwise_is_told_by_a_world_of_its_own(
@@ -92,6 +103,38 @@ def subject(world):
 
     return [AgentMiddleware(wrap_tool_call=ToolMiddleware(invokable, None))]
 """
+BREAKS = """
+from refengine import AgentMiddleware, ToolCallResult, ToolMiddleware
+
+def subject(world):
+    failed = [0]
+
+    def invokable(inner):
+        async def call(ctx, input):
+            if failed[0] >= {most}:
+                return ToolCallResult("it is out of order")
+            try:
+                found = await inner(ctx, input)
+            except TimeoutError:
+                failed[0] += 1
+                raise
+            {worked}
+            return found
+
+        return call
+
+    return [AgentMiddleware(wrap_tool_call=ToolMiddleware(invokable, None))]
+"""
+
+
+@pytest.mark.parametrize("most", [2, 3])
+def test_failures_are_counted_in_a_row_or_in_all(tmp_path: Path, most: int) -> None:
+    old = BREAKS.format(most=most, worked="failed[0] = 0")
+    wrong = BREAKS.format(most=most, worked="pass")
+
+    assert told(tmp_path, old, wrong, FAMILY)
+
+
 PREFIX, INSIDE = 'input.name.startswith("get_")', '"get_" in input.name'
 
 
@@ -180,9 +223,11 @@ def test_these_worlds_are_few_and_none_is_longer_than_a_graph_s() -> None:
         names=tuple(f"tool_{at}" for at in range(40)),
         patterns=tuple(Pattern(f"[a-f]{{{at},9}}x") for at in range(2, 9)),
         numbers=tuple(range(20, 60)),
+        errors=("TimeoutError", "OSError", "KeyError"),
         trims=True,
+        parses=True,
     )
     made = [world for _, world in word_edges(words, own_tools=True)]
 
-    assert len(made) <= 15
+    assert len(made) <= 18
     assert max(len(world["runs"]) for world in made) == RUNS

@@ -113,6 +113,7 @@ def harvest(sources: Mapping[str, str]) -> Words:
         names=tuple(dict.fromkeys(filter(None, written)))[:OTHERS],
         folds=bool(cases),
         trims=any(each.trims for each in found),
+        parses=any(each.parses for each in found),
         patterns=tuple(_ranked([each.patterns for each in found])[:OTHERS]),
         numbers=tuple(dict.fromkeys([*numbers, *_products(factors, numbers)])),
     )

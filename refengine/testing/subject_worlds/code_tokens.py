@@ -30,6 +30,7 @@ from refengine.testing.subject_worlds.source import (
     LARGEST,
     LATER,
     LONGEST,
+    PARSES,
     TRIMS,
     SourceWords,
     put,
@@ -87,6 +88,8 @@ def words_of(tokens: Sequence[Token], grammar: Grammar) -> SourceWords:
             _take_pattern(found, token.value, token.flags)
         elif token.kind == "name" and token.text in TRIMS:
             found.trims = True
+        elif token.kind == "name" and token.text in PARSES:
+            found.parses = True
     return found
 
 

@@ -47,6 +47,10 @@ TRIMS: Final = FOLDS | {
     *("trim", "trimStart", "trimEnd", "toLowerCase", "toUpperCase", "localeCompare"),
 }
 """Names, in each language, of what trims texts or folds their case."""
+PARSES: Final = frozenset(
+    ("loads", "model_validate_json", "validate_json", "JSON", "Unmarshal", "NewDecoder")
+)
+"""Names, in each language, of what reads texts as JSON."""
 FOLDED: Final = 40
 """A longer text is not one that is compared without its case."""
 LATER: Final = 2
@@ -65,6 +69,8 @@ class SourceWords:
     cases: set[str] = field(default_factory=set[str])
     """Those of the texts that stand for another one, in the other case."""
     trims: bool = False
+    parses: bool = False
+    """Whether it reads texts as JSON."""
 
 
 @dataclass(frozen=True)
@@ -325,6 +331,7 @@ class _Reader(ast.NodeVisitor):
         name = called.id if isinstance(called, ast.Name) else name
         self._folds = self._folds or name in FOLDS
         self._found.trims = self._found.trims or name in TRIMS
+        self._found.parses = self._found.parses or name in PARSES
         given = [*node.args, *(k.value for k in node.keywords if k.arg == "pattern")]
         text = self._text_of(given[0]) if name in RE_CALLS and given else None
         if text is not None and _is_re(called):

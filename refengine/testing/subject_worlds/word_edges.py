@@ -3,8 +3,9 @@
 Each is one in which only a port that reads a word otherwise differs: a bound of a
 repetition, another text that a pattern finds, a length in bytes for one in letters, a
 guard that looks before it trims, a number whose thousands have a comma, a pattern at
-the edge of a cut, a failure that is remembered, a consent that outlives its turn. They
-are few, and each has no more runs than a graph's world may have.
+the edge of a cut, an object of JSON in a fence or without a key, a failure that is
+remembered, or counted behind a success, a consent that outlives its turn. They are few,
+and each has no more runs than a graph's world may have.
 """
 
 from __future__ import annotations
@@ -56,18 +57,28 @@ FOUR_BYTES: Final = "\U0001f99c"
 """Two units of UTF-16."""
 CONSENTS: Final = RUNS // 2
 """So many texts by which somebody may consent are in one world, two turns for each."""
+FENCE: Final = "```"
+"""What models put around JSON,"""
+OBJECT_KEYS: Final = 4
+"""which has so many keys."""
+ERRORS: Final = 2
+"""So many classes of errors, each by itself, fail in turn with successes."""
 CALLED: Final = 12
 """So many tools are called where somebody may have consented, and where not."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextTurn:
-    """Texts in one turn: the user's, those that tools give, arguments, the answer."""
+    """Texts in one turn: the user's, those that tools give, arguments, the answer.
+
+    ``is_all`` says that it is all of the arguments, where it is no value in them.
+    """
 
     user: str
     results: tuple[str, ...]
     given: str
     last: str
+    is_all: bool = False
 
 
 def word_edges(words: Words, *, own_tools: bool) -> Iterator[tuple[str, Data]]:
@@ -79,6 +90,7 @@ def word_edges(words: Words, *, own_tools: bool) -> Iterator[tuple[str, Data]]:
         (trimmed(words), TRIMMED),
         (cut_matches(words), WORLDS),
         (thousands(words), WORLDS),
+        (objects(words), WORLDS),
     )
     for turns, most in kinds:
         some = [*islice(turns, RUNS * most)]
@@ -86,6 +98,8 @@ def word_edges(words: Words, *, own_tools: bool) -> Iterator[tuple[str, Data]]:
             made = some[start : start + RUNS]
             yield FAMILY, _of_texts(words, made, own_tools=own_tools)
     yield FAMILY, failed_once(words)
+    for error in words.errors[:ERRORS] or ("boom",):
+        yield FAMILY, failed_in_turn(words, error)
     for texts in consents(words):
         yield FAMILY, _consented(words, texts)
 
@@ -161,6 +175,50 @@ def thousands(words: Words) -> Iterator[TextTurn]:
                 yield _same(DIGITS.sub(f"{number:,}", text, count=1))
 
 
+def objects(words: Words) -> Iterator[TextTurn]:
+    """Yield objects of JSON, where a source reads such: whole, in parts, in fences.
+
+    Keys are texts of the source; what is no object may be JSON all the same.
+    """
+    if not words.parses:
+        return
+    keys = [each for each in words.names if each.isidentifier()][:OBJECT_KEYS]
+    whole = dict.fromkeys(keys, " a ")
+    yield _object(json_text(whole))
+    if _has_fence(words):
+        fenced = f"{FENCE}json\n{json_text(whole)}\n{FENCE}"
+        yield from map(_object, (fenced, f" {fenced}\n", f"{FENCE}{{}}{FENCE}"))
+    for left_out in keys:
+        rest = {key: at for at, key in enumerate(keys) if key != left_out}
+        yield _object(json_text(rest))
+    yield from map(_object, ("[1]", "null", json_text({**whole, "zz": None})))
+
+
+def _has_fence(words: Words) -> bool:
+    regexes = (each.regex for each in words.patterns)
+    return any(FENCE in text for text in (*words.texts, *regexes))
+
+
+def _object(text: str) -> TextTurn:
+    return TextTurn(text, (text,), text, text, is_all=True)
+
+
+def failed_in_turn(words: Words, error: str) -> Data:
+    """Return a world in which a tool fails and works in turn, then fails on.
+
+    Who counts failures in a row counts one at a time, and then all of them.
+    """
+    name = words.some_names[0]
+    fails = (1, 3, 5, *range(7, CALLED + 1))
+    body = [{"op": "error", "text": error, "on_call": each} for each in fails]
+    calls = [answer("", _calls(f"i{at}-", [name], "{}")) for at in range(CALLED)]
+    return {
+        "agent": {"tools": [{"name": name, "result": "ok", "body": body}]},
+        "model_script": [*calls, *[DONE] * RUNS],
+        "runs": [{"input": [*GO]} for _ in range(RUNS)],
+    }
+
+
 def failed_once(words: Words) -> Data:
     """Return a world in which tools fail once, and are called again in another run.
 
@@ -207,7 +265,8 @@ def _of_texts(words: Words, turns: Sequence[TextTurn], *, own_tools: bool) -> Da
     for at, turn in enumerate(turns):
         gives = [_gives(f"gives{at}x{n}", text) for n, text in enumerate(turn.results)]
         asked = _calls(f"g{at}-", [each["name"] for each in gives], "{}")
-        given = json_text(dict.fromkeys(keys, turn.given))
+        is_all = turn.is_all and not own_tools
+        given = turn.given if is_all else json_text(dict.fromkeys(keys, turn.given))
         calls = _calls(f"w{at}-", names, given)
         if own_tools:
             asks = _own_arguments(turn.given)

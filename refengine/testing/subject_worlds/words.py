@@ -65,6 +65,8 @@ class Words:
     """Whether the source compares texts whose case counts for nothing."""
     trims: bool = False
     """Whether it trims texts anywhere, or folds their case."""
+    parses: bool = False
+    """Whether it reads texts as JSON."""
     options: tuple[tuple[str, tuple[Json, ...]], ...] = ()
     """Options that a caller gives to runs, and what each may be."""
 
