@@ -136,6 +136,18 @@ def at(
         (
             found(
                 "EFFECT_CHANGED",
+                {"attempt": 5, "delay": 0.04, "error": "TimeoutError"},
+                {"attempt": 5, "delay": 0.08, "error": "TimeoutError"},
+                "effects",
+            ),
+            (
+                'In the first run, NEW does a side effect with {"delay": 0.08}, and'
+                ' OLD with {"delay": 0.04}.'
+            ),
+        ),
+        (
+            found(
+                "EFFECT_CHANGED",
                 {"name": "pay", "args": {"sum": 2}, "approved": True},
                 {"name": "pay", "args": {}, "approved": True, "asked": {"sum": 1}},
                 "effects",

@@ -306,9 +306,17 @@ def _phrases(old: object, new: object, *, bare: bool) -> tuple[str, str]:
     """Return both values in words; long texts by where they differ."""
     said = _quoted if bare else _phrase
     ours, theirs = _content(old), _content(new)
-    if ours is None or theirs is None or max(len(ours), len(theirs)) <= WIDE:
-        return said(old), said(new)
-    return in_quotes(ours, theirs)
+    if ours is not None and theirs is not None and max(len(ours), len(theirs)) > WIDE:
+        return in_quotes(ours, theirs)
+    if is_mapping(old) and is_mapping(new) and said(old) == said(new):
+        return _unlike(old, new), _unlike(new, old)
+    return said(old), said(new)
+
+
+def _unlike(mine: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """Return what one of two mappings has that the other has not, in words."""
+    found = {k: x for k, x in mine.items() if other.get(k, MISSING) != x}
+    return brief(json.dumps(found, ensure_ascii=False), WIDE)
 
 
 def _phrase(value: object) -> str:
