@@ -12,8 +12,10 @@ and annotations are left alone since
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
+
+from refengine.testing.filled import filled_names, is_filled
 
 PROBE: Final = "__refengine_arm__"
 """The probe is a builtin: it is found from every module, and no module gets a name."""
@@ -176,6 +178,12 @@ class Probes(Scopes, ast.NodeTransformer):
         self.arms: list[tuple[int, str]] = []
         self._first = first
         self._elifs: set[ast.AST] = set()
+        self._filled: Mapping[str, ast.expr] = {}
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        """Look for what is never empty first."""
+        self._filled = filled_names(node)
+        return self.generic_visit(node)
 
     # Statements
 
@@ -213,7 +221,8 @@ class Probes(Scopes, ast.NodeTransformer):
         if not self.inside:
             return self.generic_visit(node)
         text = f"{word} {shown(node.target)} in {shown(node.iter)}"
-        yes, no = self._loop_arms(node, text)
+        always = is_filled(node.iter, self._filled)
+        yes, no = self._loop_arms(node, text, always=always)
         node.target = self.visit(node.target)
         node.iter = self.visit(node.iter)
         return self._loop(node, yes, no)
@@ -364,9 +373,13 @@ class Probes(Scopes, ast.NodeTransformer):
     def _arms(self, at: ast.AST, text: str, yes: str, no: str) -> tuple[int, int]:
         return self._arm(at, f"{text}: {yes}"), self._arm(at, f"{text}: {no}")
 
-    def _loop_arms(self, at: ast.AST, text: str) -> tuple[int, int | None]:
+    def _loop_arms(
+        self, at: ast.AST, text: str, *, always: bool = False
+    ) -> tuple[int, int | None]:
+        """Return the ways of a loop; by one that is ``always`` entered none goes."""
         entered = self._arm(at, f"{text}: entered")
-        return entered, self._arm(at, f"{text}: not entered") if self.flags else None
+        passes = self.flags and not always
+        return entered, self._arm(at, f"{text}: not entered") if passes else None
 
     def _arm(self, at: ast.AST, text: str) -> int:
         line = cast("int", getattr(at, "lineno"))  # noqa: B009  # not all of ast has one

@@ -1,0 +1,118 @@
+"""What of a module always holds something, so that a loop over it is always entered.
+
+A branch that nothing can take has no probe (verdicts, Headline). Only the module's own
+text is looked at; where that leaves a doubt a value may be empty.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+SAME_LENGTH: Final = frozenset(
+    ("enumerate", "sorted", "reversed", "list", "tuple", "set", "frozenset", "zip")
+)
+"""Functions whose result holds something where each of their arguments does."""
+READS: Final = frozenset(("items", "keys", "values", "get", "index", "count", "copy"))
+"""Methods that leave a list or a dictionary as it is."""
+LOOKS: Final = SAME_LENGTH | {"len", "any", "all", "sum", "min", "max", "dict"}
+"""Functions that do so."""
+
+
+def filled_names(tree: ast.Module) -> Mapping[str, ast.expr]:
+    """Return the module's names that stand for one value, which is never empty.
+
+    Their values are literals. One that can be changed counts where nothing in the
+    module could do so.
+    """
+    bound = list(_bound(tree))
+    found: dict[str, ast.expr] = {}
+    for name, value in _assigned(tree):
+        if bound.count(name) == 1 and is_filled(value, found):
+            found[name] = value
+    touched = {*_touched(tree)}
+    immutable = (ast.Tuple, ast.Constant)
+    return {
+        name: value
+        for name, value in found.items()
+        if isinstance(value, immutable) or name not in touched
+    }
+
+
+def is_filled(value: ast.expr, names: Mapping[str, ast.expr]) -> bool:
+    """Tell whether a value always holds something, or is a number of at least 1."""
+    if isinstance(value, (ast.Tuple, ast.List, ast.Set)):
+        return any(not isinstance(each, ast.Starred) for each in value.elts)
+    if isinstance(value, ast.Dict):
+        return any(key is not None for key in value.keys)
+    if isinstance(value, ast.Constant):
+        given = value.value
+        more = given > 0 if isinstance(given, int) else isinstance(given, str)
+        return more and bool(given)
+    if isinstance(value, ast.Name):
+        return value.id in names
+    return isinstance(value, ast.Call) and _is_filled_call(value, names)
+
+
+def _is_filled_call(call: ast.Call, names: Mapping[str, ast.expr]) -> bool:
+    function = call.func
+    if isinstance(function, ast.Attribute):
+        read = function.attr in {"items", "keys", "values"} and not call.args
+        return read and is_filled(function.value, names)
+    if not isinstance(function, ast.Name) or not call.args:
+        return False
+    if function.id == "range":
+        return len(call.args) == 1 and is_filled(call.args[0], names)
+    given = call.args if function.id == "zip" else call.args[:1]
+    return function.id in SAME_LENGTH and all(is_filled(x, names) for x in given)
+
+
+def _assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """Yield what the module's own statements give a name, in their order."""
+    for each in tree.body:
+        if isinstance(each, ast.Assign) and len(each.targets) == 1:
+            target, value = each.targets[0], each.value
+        elif isinstance(each, ast.AnnAssign) and each.value is not None:
+            target, value = each.target, each.value
+        else:
+            continue
+        if isinstance(target, ast.Name):
+            yield target.id, value
+
+
+def _bound(tree: ast.Module) -> Iterator[str]:
+    """Yield each name as often as the source binds it, anywhere."""
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
+            yield each.id
+        elif isinstance(each, ast.arg):
+            yield each.arg
+        elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield each.name
+        elif isinstance(each, ast.alias):
+            yield each.asname or each.name
+        elif isinstance(each, ast.ExceptHandler) and each.name:
+            yield each.name
+
+
+def _touched(tree: ast.Module) -> Iterator[str]:
+    """Yield names whose values may be changed: each use that is not one to read."""
+    reads = {id(each) for node in ast.walk(tree) for each in _read_by(node)}
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
+            yield from () if id(each) in reads else (each.id,)
+
+
+def _read_by(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what a node only reads."""
+    if isinstance(node, ast.Attribute) and node.attr in READS:
+        yield node.value
+    elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+        yield node.iter
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+        yield node.value
+    elif isinstance(node, ast.Compare):
+        yield from node.comparators
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        yield from node.args if node.func.id in LOOKS else ()
