@@ -39,6 +39,7 @@ An entry of a projection is an observation with what is in its data, and besides
 - ``resumed`` in a run that goes on;
 - ``asked`` of an interrupt: ``anew``, or at an address that was told before, which is
   ``waiting``, ``answered``, or told ``twice`` in that run;
+- ``several`` of an error's event, if more than one call may have failed at once;
 - ``what`` of an event (``model``, ``tool``, ``error`` and the like), ``shown``, its
   text and calls, however they came in pieces, and its ``pieces`` that hold anything.
 """
@@ -54,6 +55,7 @@ from itertools import chain
 from typing import Any, Final, cast
 
 from compat.profiles.confirming import without_own_words
+from property_tests.breaking_off import FailedCalls, short_of_a_break
 from property_tests.check import Check, Decision
 from property_tests.dialects.compared import (
     GIVEN,
@@ -181,7 +183,8 @@ class WorldBeside:
         }
         before = GROUND.lanes_of(right.entries), GROUND.lanes_of(seen)
         found[""] = list(lane_decisions(GROUND, *before))
-        failing, behind = first_of(found, right)
+        found = short_of_a_break(found, right, seen)
+        failing, behind = first_of(found, right, seen)
         return {
             clause: [*self._told(failing.get(clause), each)]
             for clause, each in found.items()
@@ -231,7 +234,7 @@ def agent_entries(trace: Trace, scenario: Scenario) -> Sequence[Entry]:
     found: list[dict[str, Json]] = []
     left, open_, histories = "", _OpenWrappers(), RunHistories(scenario)
     gave, begins = dict[object, str](), dict[object, bool]()
-    failed_at = dict[int, Json]()
+    failed_at, calls = dict[int, Json](), FailedCalls()
     for each in trace:
         row = _alone(each, cast("dict[str, Json]", to_json(each.data, written)))
         row["ended"] = str(ended.get(each.run))
@@ -251,6 +254,9 @@ def agent_entries(trace: Trace, scenario: Scenario) -> Sequence[Entry]:
             row["waited_s"] = _seconds(failed_at.get(each.run), row.get("time"))
         if each.kind == "model_error":
             failed_at[each.run] = row.get("time")
+        if row.get("what") == "error":
+            row["several"] = calls.several(each.run, row["turn"])
+        calls.look_at(row)
         found.append(row)
         if each.kind in GIVEN or "given" in row:
             gave[each.run] = gave[call] = each.kind
