@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from property_tests.dialects.compared import RightTrace, given_in
 from property_tests.dialects.decision import DialectDecision
+from refengine.messages import Json
 from refengine.testing.projection import Entry, value_at
 
 Found: TypeAlias = "Mapping[str, Sequence[DialectDecision]]"
@@ -24,7 +25,8 @@ NOWHERE: Final = "harness"
 """The point of an error of which nobody knows where it arose: a framework's, say."""
 LIMIT: Final = "max_iterations"
 FAR: Final = {
-    **{"hook_enter": 1, "hook_exit": -1},
+    "hook_enter": 1,
+    "hook_exit": -1,
     **dict.fromkeys(("tool_start", "tool_chunk", "tool_end", "tool_error"), 0),
 }
 """What tells how far a call came, and by how many wrappers it is deeper then."""
@@ -39,8 +41,10 @@ class FailedCalls:
         self._last: dict[tuple[object, object], dict[str, str]] = {}
         self._open: Counter[tuple[object, object, object]] = Counter()
 
-    def look_at(self, row: Entry) -> None:
-        """Put down how far a call came."""
+    def look_at(self, row: dict[str, Json]) -> None:
+        """Put down how far a call came, and in an error's event what came to no end."""
+        if row.get("what") == "error":
+            row["several"] = self._several(row["run"], row["turn"])
         if "call" not in row or row["kind"] not in FAR:
             return
         turn, call = (row["run"], row["turn"]), str(row["call"])
@@ -48,7 +52,7 @@ class FailedCalls:
         ended = row["kind"] in ENDED and not self._open[*turn, call]
         self._last.setdefault(turn, {})[call] = "ended" if ended else row["kind"]
 
-    def several(self, run: object, turn: object) -> bool:
+    def _several(self, run: object, turn: object) -> bool:
         """Tell whether more than one of them may have failed."""
         last = self._last.get((run, turn), {}).values()
         return sum(each not in ("ended", *IN_A_TOOL) for each in last) > 1
@@ -83,7 +87,7 @@ def short_of_a_break(found: Found, right: RightTrace, seen: Sequence[Entry]) -> 
 
 
 def _end(right: Sequence[Entry], seen: Sequence[Entry]) -> int | None:
-    """Return where an engine broke a run off that the reference did not, None if not."""
+    """Return where an engine broke a run off that the reference did not, if it did."""
     theirs = {
         (each["run"], value_at(each, "error.point"))
         for each in right

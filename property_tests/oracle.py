@@ -234,7 +234,7 @@ def agent_entries(trace: Trace, scenario: Scenario) -> Sequence[Entry]:
     found: list[dict[str, Json]] = []
     left, open_, histories = "", _OpenWrappers(), RunHistories(scenario)
     gave, begins = dict[object, str](), dict[object, bool]()
-    failed_at, calls = dict[int, Json](), FailedCalls()
+    waits, calls = _Waits(), FailedCalls()
     for each in trace:
         row = _alone(each, cast("dict[str, Json]", to_json(each.data, written)))
         row["ended"] = str(ended.get(each.run))
@@ -250,12 +250,7 @@ def agent_entries(trace: Trace, scenario: Scenario) -> Sequence[Entry]:
             row["waited"], row["calls"] = begins.get(call, False), begun[call[:2]]
             begins[call] = each.kind == "tool_start" and row["name"] in slow
         row["behind"] = gave.get(call if "call" in row else each.run, "")
-        if row["behind"] == "model_error" and each.kind == "model_request":
-            row["waited_s"] = _seconds(failed_at.get(each.run), row.get("time"))
-        if each.kind == "model_error":
-            failed_at[each.run] = row.get("time")
-        if row.get("what") == "error":
-            row["several"] = calls.several(each.run, row["turn"])
+        waits.look_at(row)
         calls.look_at(row)
         found.append(row)
         if each.kind in GIVEN or "given" in row:
@@ -291,14 +286,23 @@ def _alone(seen: Observation, data: Mapping[str, Json]) -> dict[str, Json]:
     return row
 
 
-def _seconds(since: Json, until: Json) -> Json:
-    """Return what time passed, None where a world counts none.
+class _Waits:
+    """How long runs waited behind an error of the model, before it is asked again.
 
-    When it passed depends on how long a consumer took for what was told before.
+    When that was depends on how long a consumer took for what was told before.
     """
-    if not isinstance(since, (int, float)) or not isinstance(until, (int, float)):
-        return None
-    return round(until - since, 3)
+
+    def __init__(self) -> None:
+        self._failed: dict[object, Json] = {}
+
+    def look_at(self, row: dict[str, Json]) -> None:
+        """Put down when a model failed, and in a request what time has passed since."""
+        if row["kind"] == "model_error":
+            self._failed[row["run"]] = row.get("time")
+        elif row["kind"] == "model_request" and row["behind"] == "model_error":
+            since, until = self._failed.get(row["run"]), row.get("time")
+            if isinstance(since, float) and isinstance(until, float):
+                row["waited_s"] = round(until - since, 3)
 
 
 def _numbers(error: Json) -> list[Json]:

@@ -347,7 +347,8 @@ def test_an_engine_that_runs_out_of_iterations_too_early_is_told_by_how_it_ends(
     None
 ):
     agent = {
-        **{"tools": [{"name": "t"}], "return_directly": {"t": True}},
+        "tools": [{"name": "t"}],
+        "return_directly": {"t": True},
         **handlers({"after_agent": []}),
     }
     world = scenario(agent, "assistant:[c1:t({})]")
