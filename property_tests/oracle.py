@@ -55,7 +55,7 @@ from itertools import chain
 from typing import Any, Final, cast
 
 from compat.profiles.confirming import without_own_words
-from property_tests.breaking_off import FailedCalls, short_of_a_break
+from property_tests.breaking_off import FailedCalls, short_of_departures
 from property_tests.check import Check, Decision
 from property_tests.dialects.compared import (
     GIVEN,
@@ -183,7 +183,7 @@ class WorldBeside:
         }
         before = GROUND.lanes_of(right.entries), GROUND.lanes_of(seen)
         found[""] = list(lane_decisions(GROUND, *before))
-        found = short_of_a_break(found, right, seen)
+        found = short_of_departures(found, right, seen)
         failing, behind = first_of(found, right, seen)
         return {
             clause: [*self._told(failing.get(clause), each)]

@@ -382,3 +382,25 @@ def test_of_calls_that_failed_at_once_an_engine_may_tell_any(
     seen[at] = replace(seen[at], data=other)
 
     assert failing(world, seen, "langchain-1") == accused
+
+
+def test_wrappers_that_a_call_of_no_tool_does_not_pass_are_accused_alone() -> None:
+    world = scenario(
+        handlers(*[{"wrap_invokable": {}}] * 2, HOOKS), "assistant:[c1:gone({})]"
+    )
+    seen = right(world, "langchain-1")
+    bare = [each for each in seen if each.data.get("hook") != "wrap_invokable"]
+
+    assert failing(world, bare, "langchain-1") == {"ORD-014"}
+
+
+def test_calls_that_are_run_because_a_run_was_given_them_are_put_down_to_that() -> None:
+    agent = {"tools": [{"name": "t"}], **handlers({"wrap_invokable": {}}, HOOKS)}
+    given = ["user:hi", "assistant:[c1:t({})]"]
+    world = scenario(agent, "assistant:done", input=given)
+    asked = scenario(agent, given[1], "assistant:done")
+    seen = right(asked)
+    called = next(n for n, each in enumerate(seen) if each.call_id)
+    start = next(n for n, each in enumerate(seen) if each.kind == "run_start")
+
+    assert failing(world, [*seen[: start + 1], *seen[called:]]) == {"MSG-002"}
