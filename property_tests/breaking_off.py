@@ -19,14 +19,16 @@ from property_tests.dialects.compared import RightTrace, given_in
 from property_tests.dialects.decision import DialectDecision
 from refengine.messages import Json
 from refengine.testing.json_values import is_list
-from refengine.testing.projection import Entry, value_at
+from refengine.testing.projection import Entry, text_of, value_at
 
 Found: TypeAlias = "Mapping[str, Sequence[DialectDecision]]"
 
 NAMED: Final = ("ERR-014",)
 """The clause about errors that come from nowhere that a run could name."""
-NOWHERE: Final = "harness"
-"""The point of an error of which nobody knows where it arose: a framework's, say."""
+FRAMEWORK: Final = "FrameworkError: "
+"""How an error is told that a framework itself raised. Others from nowhere are faults
+of what a clause is about: an engine that loses the name of a hook, say.
+"""
 LIMIT: Final = "max_iterations"
 GIVEN_FIRST: Final = ("MSG-002", "INS-009")
 """The clauses of what a first, or a later, run begins with: no call it was given."""
@@ -142,14 +144,19 @@ def _broken_off(right: Sequence[Entry], seen: Sequence[Entry]) -> Iterator[Depar
     theirs = {(each["run"], _point(each)) for each in right}
     for at, each in enumerate(seen):
         point = _point(each)
-        if point in (NOWHERE, LIMIT) and (each["run"], point) not in theirs:
-            clauses = NAMED if point == NOWHERE else ()
+        if point in (FRAMEWORK, LIMIT) and (each["run"], point) not in theirs:
+            clauses = NAMED if point == FRAMEWORK else ()
             yield Departure(at, given_in(seen[:at]), clauses)
             return
 
 
 def _point(entry: Entry) -> object:
-    return value_at(entry, "error.point") if entry["kind"] == "event" else None
+    """Return what ended a run, if an engine itself did: a framework, or a limit."""
+    if entry["kind"] != "event":
+        return None
+    if text_of(value_at(entry, "error.text")).startswith(FRAMEWORK):
+        return FRAMEWORK
+    return value_at(entry, "error.point")
 
 
 def _is_of_a_given_call(entry: Entry) -> bool:

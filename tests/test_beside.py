@@ -319,7 +319,8 @@ def test_how_long_an_engine_waits_does_not_depend_on_when_its_consumer_looks(
 
 def broken_off(seen: Sequence[Observation], at: int, point: str) -> list[Observation]:
     """Return a run that an engine itself ended before one of its entries."""
-    error = {"point": point, "text": "because"}
+    because = "FrameworkError: " if point == "harness" else ""
+    error = {"point": point, "text": f"{because}no more"}
     told = {"kind": "error", "agent": "", "error": error, "class": "Error"}
     end = {**seen[-1].data, "status": "error", "answer": None}
     return [
