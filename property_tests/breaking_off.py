@@ -55,12 +55,13 @@ class FailedCalls:
         """Put down how far a call came, and in an error's event what came to no end."""
         if row.get("what") == "error":
             row["several"] = self._several(row["run"], row["turn"])
-        if "call" not in row or row["kind"] not in FAR:
+        kind = str(row["kind"])
+        if "call" not in row or kind not in FAR:
             return
         turn, call = (row["run"], row["turn"]), str(row["call"])
-        self._open[*turn, call] += FAR[row["kind"]]
-        ended = row["kind"] in ENDED and not self._open[*turn, call]
-        self._last.setdefault(turn, {})[call] = "ended" if ended else row["kind"]
+        self._open[*turn, call] += FAR[kind]
+        ended = kind in ENDED and not self._open[*turn, call]
+        self._last.setdefault(turn, {})[call] = "ended" if ended else kind
 
     def _several(self, run: object, turn: object) -> bool:
         """Tell whether more than one of them may have failed."""

@@ -311,7 +311,9 @@ def test_how_long_an_engine_waits_does_not_depend_on_when_its_consumer_looks(
     world = scenario(agent, *script, streaming=streaming)
     seen = clock.run(play(world, LateEngine(ReferenceEngine(profile("seed-001")))))
     hasty = [each for each in seen if each.kind == "model_request"][-1]
-    sooner = replace(hasty, data={**hasty.data, "time": hasty.data["time"] - 0.005})
+    time = hasty.data["time"]
+    assert isinstance(time, float)
+    sooner = replace(hasty, data={**hasty.data, "time": time - 0.005})
 
     assert failing(world, list(seen)) == set()
     assert failing(world, [sooner if e is hasty else e for e in seen]) == {"ERR-033"}
