@@ -22,6 +22,7 @@ An entry of a projection is an observation with what is in its data, and besides
 - ``opens``, where no other saw the history of its iteration before: a ``run``, or an
   iteration with what was ``kept``, or left by hooks ``after`` the model;
 - ``dropped`` of a run's start, what the agent's last run left and this does not have;
+- ``waited_s`` of a request behind an error of the model, the seconds between them;
 - ``turn``, how many requests the run had sent to the model before;
 - ``numbers`` that a refusal at build tells, however their digits are grouped;
 - ``part`` of a hook: where in a run it acts, of whichever interface it is; the ``way``
@@ -38,6 +39,7 @@ An entry of a projection is an observation with what is in its data, and besides
 - ``resumed`` in a run that goes on;
 - ``asked`` of an interrupt: ``anew``, or at an address that was told before, which is
   ``waiting``, ``answered``, or told ``twice`` in that run;
+- ``several`` of an error's event, if more than one call may have failed at once;
 - ``what`` of an event (``model``, ``tool``, ``error`` and the like), ``shown``, its
   text and calls, however they came in pieces, and its ``pieces`` that hold anything.
 """
@@ -53,6 +55,7 @@ from itertools import chain
 from typing import Any, Final, cast
 
 from compat.profiles.confirming import without_own_words
+from property_tests.breaking_off import FailedCalls, short_of_departures
 from property_tests.check import Check, Decision
 from property_tests.dialects.compared import (
     GIVEN,
@@ -180,7 +183,8 @@ class WorldBeside:
         }
         before = GROUND.lanes_of(right.entries), GROUND.lanes_of(seen)
         found[""] = list(lane_decisions(GROUND, *before))
-        failing, behind = first_of(found, right)
+        found = short_of_departures(found, right, seen)
+        failing, behind = first_of(found, right, seen)
         return {
             clause: [*self._told(failing.get(clause), each)]
             for clause, each in found.items()
@@ -230,6 +234,7 @@ def agent_entries(trace: Trace, scenario: Scenario) -> Sequence[Entry]:
     found: list[dict[str, Json]] = []
     left, open_, histories = "", _OpenWrappers(), RunHistories(scenario)
     gave, begins = dict[object, str](), dict[object, bool]()
+    waits, calls = _Waits(), FailedCalls()
     for each in trace:
         row = _alone(each, cast("dict[str, Json]", to_json(each.data, written)))
         row["ended"] = str(ended.get(each.run))
@@ -245,6 +250,8 @@ def agent_entries(trace: Trace, scenario: Scenario) -> Sequence[Entry]:
             row["waited"], row["calls"] = begins.get(call, False), begun[call[:2]]
             begins[call] = each.kind == "tool_start" and row["name"] in slow
         row["behind"] = gave.get(call if "call" in row else each.run, "")
+        waits.look_at(row)
+        calls.look_at(row)
         found.append(row)
         if each.kind in GIVEN or "given" in row:
             gave[each.run] = gave[call] = each.kind
@@ -272,9 +279,30 @@ def _alone(seen: Observation, data: Mapping[str, Json]) -> dict[str, Json]:
         row["way"] = str(data["hook"]).rpartition(".")[2].removeprefix("wrap_")
     if seen.kind == "hook_exit":
         row["given"] = True
+        if isinstance(data.get("value"), str):
+            row["value"] = without_own_words(str(data["value"]))
     if seen.kind == "model_request":
         row["unanswered"] = has_unanswered(cast("Sequence[Entry]", data["messages"]))
     return row
+
+
+class _Waits:
+    """How long runs waited behind an error of the model, before it is asked again.
+
+    When that was depends on how long a consumer took for what was told before.
+    """
+
+    def __init__(self) -> None:
+        self._failed: dict[object, Json] = {}
+
+    def look_at(self, row: dict[str, Json]) -> None:
+        """Put down when a model failed, and in a request what time has passed since."""
+        if row["kind"] == "model_error":
+            self._failed[row["run"]] = row.get("time")
+        elif row["kind"] == "model_request" and row["behind"] == "model_error":
+            since, until = self._failed.get(row["run"]), row.get("time")
+            if isinstance(since, float) and isinstance(until, float):
+                row["waited_s"] = round(until - since, 3)
 
 
 def _numbers(error: Json) -> list[Json]:

@@ -1,14 +1,16 @@
 """Agents with hooks beside the reference: which clause a difference is put down to."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from compat.engines.capabilities import CAPABILITIES
 from property_tests.check import Decision
 from property_tests.checks import CHECKS
+from property_tests.late import LateEngine
 from property_tests.oracle import WorldBeside, agent_entries, agents_oracle
-from refengine.profile import SEED_001
+from refengine.profile import profile
 from refengine.testing import Scenario, clock, play
 from refengine.testing.doors import ReferenceEngine
 from refengine.testing.scenario_files import read_scenario
@@ -49,17 +51,19 @@ BOTH = scenario(
 )
 
 
-def right(world: Scenario) -> list[Observation]:
-    return list(clock.run(play(world, ReferenceEngine(SEED_001))))
+def right(world: Scenario, under: str = "seed-001") -> list[Observation]:
+    return list(clock.run(play(world, ReferenceEngine(profile(under)))))
 
 
-def failing(world: Scenario, seen: Sequence[Observation]) -> set[str]:
+def failing(
+    world: Scenario, seen: Sequence[Observation], under: str = "seed-001"
+) -> set[str]:
     """Return the clauses that a trace breaks in a world."""
     numbered = [
         Observation(each.kind, each.run, at, each.data, each.call_id)
         for at, each in enumerate(seen)
     ]
-    beside = WorldBeside(agents_oracle(), world, Trace(numbered), SEED_001, ALL)
+    beside = WorldBeside(agents_oracle(), world, Trace(numbered), profile(under), ALL)
     return {e.clause for e in COMPARED if not _held(beside.of(e.clause))}
 
 
@@ -254,3 +258,152 @@ def test_an_address_is_told_once_and_again_only_while_it_waits(
     seen[at] = Observation(asked.kind, run, asked.seq, data, asked.call_id)
 
     assert failing(IN_PART, seen) == clauses
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("tool", [{"result": "T"}, {"error": "boom"}])
+@pytest.mark.parametrize("beside", [{}, HOOKS, {"wrap_invokable": {}}])
+@pytest.mark.parametrize("other", ["x", "c2"])
+def test_an_engine_that_leaves_another_call_id_out_is_accused_of_that_alone(
+    other: str, beside: dict[str, object], tool: dict[str, str], *, streaming: bool
+) -> None:
+    wrap = {"set_input_call_id": other}
+    calls = "assistant:[c1:t({})][c2:u({})]"
+    asked, left_out = (
+        scenario(
+            {
+                "tools": [{"name": "t", **tool}, {"name": "u"}],
+                **handlers({"wrap_invokable": {"by_tool": {"t": each}}}, beside),
+            },
+            calls,
+            "assistant:done",
+            streaming=streaming,
+        )
+        for each in (wrap, {})
+    )
+
+    assert failing(asked, right(left_out)) == {"WRAP-016"}
+
+
+def test_an_engine_has_words_of_its_own_for_a_tool_that_is_missing() -> None:
+    world = scenario(
+        handlers(*[{"wrap_invokable": {}}] * 2), "assistant:[c1:t({})]", "assistant:ok"
+    )
+    seen = [_in_other_words(each) for each in right(world, "langchain-1")]
+
+    assert failing(world, seen, "langchain-1") == set()
+
+
+def _in_other_words(seen: Observation) -> Observation:
+    """Return what was seen as LangChain puts it that there is no tool."""
+    if seen.data.get("hook") != "wrap_invokable" or seen.kind != "hook_exit":
+        return seen
+    words = "Error: t is not a valid tool, try one of []."
+    return replace(seen, data={**seen.data, "value": words})
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_how_long_an_engine_waits_does_not_depend_on_when_its_consumer_looks(
+    *, streaming: bool
+) -> None:
+    agent = {"tools": [{"name": "t"}], "retry": {"max_retries": 2, "wait_ms": 10}}
+    script = ("assistant:[c1:t({})]", {"error": "busy"}, "assistant:done")
+    world = scenario(agent, *script, streaming=streaming)
+    seen = clock.run(play(world, LateEngine(ReferenceEngine(profile("seed-001")))))
+    hasty = [each for each in seen if each.kind == "model_request"][-1]
+    time = hasty.data["time"]
+    assert isinstance(time, float)
+    sooner = replace(hasty, data={**hasty.data, "time": time - 0.005})
+
+    assert failing(world, list(seen)) == set()
+    assert failing(world, [sooner if e is hasty else e for e in seen]) == {"ERR-033"}
+
+
+def broken_off(seen: Sequence[Observation], at: int, point: str) -> list[Observation]:
+    """Return a run that an engine itself ended before one of its entries."""
+    because = "FrameworkError: " if point == "harness" else ""
+    error = {"point": point, "text": f"{because}no more"}
+    told = {"kind": "error", "agent": "", "error": error, "class": "Error"}
+    end = {**seen[-1].data, "status": "error", "answer": None}
+    return [
+        *seen[:at],
+        Observation("event", 1, at, told),
+        Observation("run_end", 1, at + 1, end),
+    ]
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_run_that_a_framework_broke_off_is_accused_of_an_error_from_nowhere(
+    *, streaming: bool
+) -> None:
+    agent = {"tools": [{"name": "t"}], **handlers(HOOKS, {"wrap_invokable": {}})}
+    world = scenario(agent, "assistant:[c1:t({})][c2:t({})]", streaming=streaming)
+    seen = right(world)
+    cuts = [at for at, each in enumerate(seen) if each.kind in {"hook_enter", "event"}]
+
+    found = [failing(world, broken_off(seen, at, "harness")) for at in cuts]
+
+    assert found == [{"ERR-014"}] * len(cuts)
+
+
+def test_an_engine_that_runs_out_of_iterations_too_early_is_told_by_how_it_ends() -> (
+    None
+):
+    agent = {
+        "tools": [{"name": "t"}],
+        "return_directly": {"t": True},
+        **handlers({"after_agent": []}),
+    }
+    world = scenario(agent, "assistant:[c1:t({})]")
+    seen = right(world)
+    [at] = of_hook(seen, "after_agent")
+
+    assert failing(world, broken_off(seen, at, "max_iterations")) == {"RD-001"}
+
+
+def test_what_differed_before_a_run_was_broken_off_is_accused() -> None:
+    seen = right(WORLD)
+    swapped(seen, "before_model")
+    [at] = [n for n, each in enumerate(seen) if each.kind == "model_request"]
+
+    assert failing(WORLD, broken_off(seen, at, "harness")) == {"ORD-001"}
+
+
+@pytest.mark.parametrize(("often", "accused"), [(1, {"ERR-007"}), (2, set[str]())])
+def test_of_calls_that_failed_at_once_an_engine_may_tell_any(
+    often: int, accused: set[str]
+) -> None:
+    calls = "".join(f"[c{at}:t({{}})]" for at in range(often))
+    tool = {"name": "t", "error": "boom"}
+    world = scenario({"tools": [tool, {"name": "u"}]}, f"assistant:{calls}[d:u({{}})]")
+    seen = right(world, "langchain-1")
+    at = next(n for n, each in enumerate(seen) if each.data.get("kind") == "error")
+    told = seen[at].data
+    error = told["error"]
+    assert isinstance(error, dict)
+    other = {**told, "error": {**error, "call": "c1"}}
+    seen[at] = replace(seen[at], data=other)
+
+    assert failing(world, seen, "langchain-1") == accused
+
+
+def test_wrappers_that_a_call_of_no_tool_does_not_pass_are_accused_alone() -> None:
+    world = scenario(
+        handlers(*[{"wrap_invokable": {}}] * 2, HOOKS), "assistant:[c1:gone({})]"
+    )
+    seen = right(world, "langchain-1")
+    bare = [each for each in seen if each.data.get("hook") != "wrap_invokable"]
+
+    assert failing(world, bare, "langchain-1") == {"ORD-014"}
+
+
+def test_calls_that_are_run_because_a_run_was_given_them_are_put_down_to_that() -> None:
+    agent = {"tools": [{"name": "t"}], **handlers({"wrap_invokable": {}}, HOOKS)}
+    given = ["user:hi", "assistant:[c1:t({})]"]
+    world = scenario(agent, "assistant:done", input=given)
+    asked = scenario(agent, given[1], "assistant:done")
+    seen = right(asked)
+    called = next(n for n, each in enumerate(seen) if each.call_id)
+    start = next(n for n, each in enumerate(seen) if each.kind == "run_start")
+
+    assert failing(world, [*seen[: start + 1], *seen[called:]]) == {"MSG-002"}
