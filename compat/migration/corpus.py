@@ -34,6 +34,7 @@ from refengine.testing.subject_worlds.edge_worlds import edge_worlds
 from refengine.testing.subject_worlds.fits import WorldFit
 from refengine.testing.subject_worlds.graph_inputs import alike, nested
 from refengine.testing.subject_worlds.graph_worlds import (
+    fits_both,
     graph_given,
     graph_worlds,
     own_tools,
@@ -259,7 +260,8 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
         for point, world in first
     )
     fits = None if fit is None else fit.fits
-    fits = fits_adk if graphs is not None and graphs.adk else fits
+    if graphs is not None:
+        fits = fits_adk if graphs.adk else fits_both(graphs)
     more = () if fit is None else fit.additions
     slow = graphs is not None or fit is not None
     return Corpus(
