@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections import ChainMap
 from collections.abc import (
     AsyncIterable,
     Awaitable,
@@ -107,6 +108,7 @@ class AgentRuns:
         self._observed = frozenset(_observed(agent, world))
         self._history: Sequence[ModelMessage] = ()
         self._left: dict[str, object] = {}
+        self._heard = 0
 
     @property
     def hooks(self) -> Mapping[str, int]:
@@ -117,9 +119,10 @@ class AgentRuns:
         """Play one run; what comes out of the agent comes out here."""
         self._person.begins(frozenset(spec.denies), spec.replies)
         self._left = {**FAILED}
+        self._heard = self._world.model.calls
         before = self._history if spec.continues else ()
         how: dict[str, Any] = {
-            "deps": dict(spec.options) or None,
+            "deps": dict(ChainMap({}, spec.options, *spec.doors.values())) or None,
             "usage_limits": UsageLimits(request_limit=spec.steps or REQUESTS),
             "capabilities": [_Observing(self._world, self._observed)],
             "event_stream_handler": self._consumed if spec.streaming else None,
@@ -202,7 +205,15 @@ class AgentRuns:
             raise
         finally:
             if isinstance(cast("object", events), AgentStream) and (pieces or not cut):
-                self._streamed("model", pieces, cut)
+                self._streamed(self._speaker(), pieces, cut)
+
+    def _speaker(self) -> str:
+        """Return who answered: a hook where the model was not asked again."""
+        asked, self._heard = (
+            self._world.model.calls > self._heard,
+            self._world.model.calls,
+        )
+        return "model" if asked else "hook"
 
     def _told(self, result: Message) -> None:
         piece = MessageChunk(result.content)

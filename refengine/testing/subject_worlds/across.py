@@ -24,6 +24,7 @@ from refengine.testing.subject_worlds.kit import Data
 SAID: Final = "-"
 """What a model says that said nothing: one framework asks it again, one ends."""
 ASKED: Final = "user:go"
+"""What a user says last where a run is given no such thing."""
 UNFIT: Final = '"unfit"'
 
 
@@ -130,8 +131,9 @@ def _calls(entry: Any) -> Iterator[ToolCall]:  # noqa: ANN401  # JSON of a scrip
 
 def _run(run: Mapping[str, Any]) -> Data:
     made = {key: value for key, value in run.items() if key != "steps"}
-    said = [parse_message(each) for each in run.get("input", ())]
-    return {**made, "input": [*map(show_message, _in_order(said))] or [ASKED]}
+    said = [*_in_order(parse_message(each) for each in run.get("input", ()))]
+    asked = [] if said and said[-1].role == "user" else [ASKED]
+    return {**made, "input": [*map(show_message, said), *asked]}
 
 
 def _in_order(messages: Iterable[Message]) -> Iterator[Message]:
