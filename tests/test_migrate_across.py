@@ -1,5 +1,7 @@
 """Migrations from LangChain to pydantic-ai, judged on the installed packages."""
 
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -7,14 +9,19 @@ import pytest
 from langchain.agents import create_agent
 from pydantic_ai import Agent
 
-from compat.migration.differences import GRAPHS, TraceChannels
+from compat.migration.check import corpus_of
+from compat.migration.corpus import POINTS
+from compat.migration.differences import GRAPHS, Mask, TraceChannels
+from compat.migration.folder import Piece, pieces_in
 from compat.migration.pairs import SeenPair
+from compat.migration.subject_runner import CheckOptions
 from compat.verdicts.relations import channels_of
+from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.across import across, fits_across
 from refengine.testing.subject_worlds.graph_worlds import fits_both
 from refengine.testing.subject_worlds.named_values import graph_words
-from refengine.testing.subjects import play_alone
+from refengine.testing.subjects import Subject, play_alone
 from refengine.testing.world import World
 
 PACK = Path(__file__).parents[1] / "examples" / "between_frameworks"
@@ -81,13 +88,20 @@ OWN = {
 }
 
 
+def code_in(
+    scenario: Scenario, old: Subject, new: Subject, relation: str, *masks: Mask
+) -> str | None:
+    """Return the code by which two subjects differ in a world, None if they do not."""
+    before = play_alone(scenario, old)
+    after = play_alone(scenario, new, ways=[before.way or "async"])
+    sides = (TraceChannels(each.trace.to_jsonl()) for each in (before, after))
+    found = SeenPair(*sides, channels_of(relation), (*GRAPHS, *masks)).divergence
+    return found and found.code
+
+
 def told(data: Any) -> str | None:
     """Return the code by which two agents that add nothing differ in a world."""
-    scenario = read_scenario(data)
-    graph, other = (play_alone(scenario, each) for each in (chain, agent))
-    sides = (TraceChannels(each.trace.to_jsonl()) for each in (graph, other))
-    found = SeenPair(*sides, channels_of("identical"), GRAPHS).divergence
-    return found and found.code
+    return code_in(read_scenario(data), chain, agent, "identical")
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -132,3 +146,40 @@ def test_worlds_are_for_both_where_sources_ask_for_both_faces() -> None:
 
     assert found == {(lc,): False, (pai,): False, (lc, pai): True}
     assert fits_both(graph_words([lc])) is None
+
+
+def subject_of(file: Path, monkeypatch: pytest.MonkeyPatch) -> Subject:
+    """Return the subject of a file, whose module is there while the test runs."""
+    name = f"{file.parent.name}_{file.stem}"
+    spec = spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, module)
+    spec.loader.exec_module(module)
+    return module.subject
+
+
+@pytest.mark.parametrize("piece", pieces_in(PACK), ids=lambda each: each.name)
+def test_points_tell_the_wrong_ports_of_the_pack_and_accuse_no_right_one(
+    piece: Piece, monkeypatch
+) -> None:
+    old = subject_of(piece.folder / "old.py", monkeypatch)
+    for name, case in piece.settings.cases.items():
+        new = subject_of(piece.folder / name, monkeypatch)
+        corpus = corpus_of([piece.old, piece.ref(name)], CheckOptions(examples=1))
+        masks = [Mask(*each) for each in corpus.uncompared]
+        worlds = [each.scenario for each in corpus.worlds if each.family == POINTS]
+        found = {code_in(each, old, new, "same-effects", *masks) for each in worlds}
+
+        assert (case.diverges in found) if case.diverges else found == {None}, name
+
+
+def test_keys_of_a_state_are_compared_with_nothing() -> None:
+    """An agent of pydantic-ai has none; between two graphs a lost key is told."""
+    piece = next(each for each in pieces_in(PACK) if each.name == "call_budget")
+    both = corpus_of([piece.old, piece.ref("right.py")], CheckOptions(examples=1))
+    one = corpus_of([piece.old, piece.old], CheckOptions(examples=1))
+
+    assert both.uncompared
+    assert not one.uncompared
