@@ -1,6 +1,6 @@
-"""Wrong: has the model try again, in the framework's words, and not for long.
+"""Wrong: has the model try again, and the run ends with the second call.
 
-Not seen as long as the model gives up by itself and nobody reads what it is told.
+Not seen as long as the model gives up at once: it is told the same.
 """
 
 from __future__ import annotations
