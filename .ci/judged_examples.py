@@ -36,6 +36,7 @@ SETTINGS = "migration.toml"
 ORDER = (
     "struct_to_handler",
     "langgraph_to_langchain",
+    "between_frameworks",
     "adk_callbacks_to_plugins",
     "linear_to_loop",
     "callbacks_v1_to_v2",

@@ -15,6 +15,7 @@ from compat.migration.corpus import Corpus, MigrationWorld
 from compat.migration.judge import Terms
 from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
+from refengine.messages import Message
 from refengine.testing.pydantic_ai import messages
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.graph_worlds import fits_a_graph
@@ -148,7 +149,7 @@ def test_a_subject_s_own_tool_is_called_as_it_declares_and_observed() -> None:
 
     assert (started.data["name"], started.data["arguments"]) == ("add", '{"number": 3}')
     assert (started.call_id, ended.data["result"]) == ("c1", 4)
-    assert trace.of("run_end")[0].data["answer"] == "ok"
+    assert trace.of("run_end")[0].data["answer"] == Message("assistant", "ok")
 
 
 class Answering(WrapperToolset[Any]):
@@ -227,7 +228,7 @@ def test_a_stream_comes_in_one_event_and_a_turn_goes_on_from_the_last() -> None:
     [event] = trace.of("event")
     asked: Any = trace.of("model_request")[-1]
 
-    assert event.data["stream"] == ["assistant:one ", "assistant:two"]
+    assert event.data["stream"] == ["one ", "two"]
     assert [each["content"] for each in asked.data["messages"]] == [
         "hi",
         "one two",

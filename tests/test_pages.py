@@ -29,6 +29,7 @@ PAGES = [
     "docs/ci.md",
     "docs/conform.md",
     "docs/first-migration.md",
+    "docs/migrating-to-pydantic-ai.md",
     "docs/new-door.md",
     "docs/new-driver.md",
     "docs/observers.md",
@@ -60,9 +61,10 @@ UNSHOWN = {
     "docs/migrating-from-adk-callbacks.md": "2 text",  # test_flow_guide.py
     "docs/migrating-from-langgraph.md": "1 py, 2 sh, 1 text",  # a pack of CI
     "docs/migrating-from-struct.md": "1 sh",  # a pack of CI
+    "docs/migrating-to-pydantic-ai.md": "1 sh",  # its pack, which .ci/long judges
     "docs/migrating-to-the-loop.md": "1 py, 1 text",  # test_dialect_guides.py
     # Ways to call the command that other pages show with what it prints.
-    "docs/migrations.md": "8 sh",
+    "docs/migrations.md": "9 sh",
     "docs/observing-adk.md": "1 json",  # test_observe_flow.py
     "docs/programs.md": "1 sh",  # test_chat_to_responses.py has such programs
     "docs/questions.md": "17 json",  # test_engines_page.py

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 
+import pytest
+
 from compat.migration.check import code_of
 from compat.migration.corpus import POINTS, MigrationWorld
 from compat.migration.points import pair_of, point_pairs, said_names
@@ -13,6 +15,7 @@ from compat.report.migration import lines
 from compat.verdicts.migration import Migration
 from refengine.profile import profile
 from refengine.testing.scenario_files import read_scenario
+from refengine.testing.subject_worlds.across import fits_across
 from refengine.testing.subject_worlds.named_values import GraphWords
 from refengine.testing.subject_worlds.words import Words
 from tests.judging_support import judged_in
@@ -106,7 +109,7 @@ def rows_of(guide: str) -> list[str]:
     """Return the first cells of the guide's last table: what bites."""
     text = (ROOT / guide).read_text("utf-8").partition("## What bites")[2]
     cells = re.findall(r"^\| (.*?) \|", text, re.MULTILINE)
-    return [each for each in cells if each != "the older form"]
+    return [each for each in cells if each not in {"the older form", "LangChain"}]
 
 
 def differing(old: str, new: str) -> Iterator[str]:
@@ -118,11 +121,27 @@ def differing(old: str, new: str) -> Iterator[str]:
             yield each.name
 
 
-def test_each_differing_posture_and_each_row_of_the_guide_is_a_point() -> None:
-    about = {a for each in PAIR.points for a in (each.posture, each.row) if a}
-    rows, postures = rows_of(PAIR.guide), [*differing(PAIR.old, PAIR.new)]
+@pytest.mark.parametrize("pair", point_pairs(), ids=lambda pair: pair.new)
+def test_each_differing_posture_and_each_row_of_the_guide_is_a_point(pair) -> None:
+    about = {a for each in pair.points for a in (each.posture, each.row) if a}
+    rows, postures = rows_of(pair.guide), [*differing(pair.old, pair.new)]
 
-    assert {*rows, *postures} == about | PAIR.without.keys()
+    assert {*rows, *postures} == about | pair.without.keys()
+
+
+def test_both_frameworks_do_the_same_by_themselves_in_worlds_of_points() -> None:
+    pair = point_pairs()[1]
+    said = " ".join(name for each in pair.points for name in each.when)
+    sources = {
+        "0/old": f"world.as_langchain(), create_agent({said.replace(' ', ', ')})",
+        "1/new": "world.as_pydantic_ai()",
+    }
+    found = point_worlds(sources, Words(), GraphWords(across=True))
+
+    assert found is not None
+    assert not found.absent
+    for point, world in found.worlds:
+        assert fits_across(read_scenario(world, point.id)), point.id
 
 
 def test_each_point_has_worlds_for_who_has_all_that_it_is_about() -> None:

@@ -26,6 +26,9 @@ BODIES = {
     "statement": ("a.append(b)", {"no a.append(b)"}),
     "assignment": ("a.b = c", {"no a.b = c"}),
     "again": ("a = g(a)", {"no a = g(a)"}),
+    "annotated": ("a.b: int = c", {"no a.b: int = c"}),
+    "annotated item": ("a[b]: int = c", {"no a[b]: int = c"}),
+    "annotated again": ("a: int = g(a)", {"no a: int = g(a)"}),
     "await": ("x = await a", {"await a -> a"}),
     "argument": ("x = g(a, k)", {"no k for g", "a, k -> k, a"}),
     "swap": ("x = [*a, *b]", {"*a, *b -> *b, *a"}),
@@ -39,6 +42,7 @@ BODIES = {
 }
 ALONE = {
     "annotation": "x: Literal['a'] = b",
+    "annotation alone": "a.b: int",
     "docstring": '"""Says what it does."""',
     "end": "return None",
     "text of an error": "raise E('why') from e",

@@ -34,6 +34,7 @@ from refengine.testing.subject_worlds.edge_worlds import edge_worlds
 from refengine.testing.subject_worlds.fits import WorldFit
 from refengine.testing.subject_worlds.graph_inputs import alike, nested
 from refengine.testing.subject_worlds.graph_worlds import (
+    fits_both,
     graph_given,
     graph_worlds,
     own_tools,
@@ -64,6 +65,8 @@ LASTING: Final = frozenset(("interrupts", "cancelled"))
 """Families of worlds whose runs are kept, asked about or broken off; only these are."""
 POINTS: Final = "points"
 """The family of worlds that show where two engines differ."""
+KEYS: Final = (("state", "[*].values"), ("second_turn", "[*].values"))
+"""Keys of a state beside its messages, which only a graph has."""
 AS_GIVEN: Final = "given"
 """How families of sessions that a user gave are called, with the number of the file."""
 
@@ -165,7 +168,8 @@ class Corpus:
     both sides say of the worlds they are used in, which tells the unusual ones. Runs
     of ``slow`` ones take milliseconds, as those of other frameworks do, and each of
     ``costly`` ones starts a program. ``additions`` are channels and paths at which what
-    only NEW has is not a difference. ``points`` are those in which the engines of both
+    only NEW has is not a difference, ``uncompared`` those at which only one of two
+    frameworks has anything. ``points`` are those in which the engines of both
     sides differ, None where none is known. Values that ``moved`` NEW looks for
     elsewhere.
     """
@@ -178,6 +182,7 @@ class Corpus:
     slow: bool = False
     costly: bool = False
     additions: tuple[tuple[str, str], ...] = ()
+    uncompared: tuple[tuple[str, str], ...] = ()
     points: PointWorlds | None = None
     moved: tuple[MovedValue, ...] = ()
 
@@ -259,7 +264,8 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
         for point, world in first
     )
     fits = None if fit is None else fit.fits
-    fits = fits_adk if graphs is not None and graphs.adk else fits
+    if graphs is not None:
+        fits = fits_adk if graphs.adk else fits_both(graphs)
     more = () if fit is None else fit.additions
     slow = graphs is not None or fit is not None
     return Corpus(
@@ -269,6 +275,7 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
         spoken=spoken,
         slow=slow,
         additions=more,
+        uncompared=KEYS if graphs is not None and graphs.across else (),
         points=points,
         moved=() if graphs is None else graphs.moved,
     )

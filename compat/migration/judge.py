@@ -209,7 +209,8 @@ class MigrationJudge(Generic[P]):
     def by_shape(self) -> tuple[Mask, ...]:
         """Where sides of this shape may differ, whatever is ported."""
         graphs = GRAPHS if self.sessions.of_graphs else ()
-        return (*graphs, *(Additions(*each) for each in self.corpus.additions))
+        added = (Additions(*each) for each in self.corpus.additions)
+        return (*graphs, *added, *(Mask(*e) for e in self.corpus.uncompared))
 
     def close(self) -> None:
         """End what was started to play the old side once more."""

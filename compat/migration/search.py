@@ -36,7 +36,7 @@ from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import ScenarioError, read_scenario
 from refengine.testing.subject_worlds.adk_worlds import adk_fitted
 from refengine.testing.subject_worlds.fits import WorldFit
-from refengine.testing.subject_worlds.graph_worlds import fitted
+from refengine.testing.subject_worlds.graph_worlds import fitted, for_both
 from refengine.testing.subject_worlds.kit import Data
 from refengine.testing.subject_worlds.named_values import GraphWords
 from refengine.testing.subject_worlds.seeds import (
@@ -252,6 +252,7 @@ class _Search:
         """Return a new world of this search, with its text, if it is one."""
         if self.plan.graphs is not None:
             data = (adk_fitted if self.plan.graphs.adk else fitted)(data)
+            data = for_both(data, self.plan.graphs)
         elif self.plan.fit is not None:
             data = self.plan.fit.fitted(data)
         key = json.dumps(data, sort_keys=True)

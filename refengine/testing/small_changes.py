@@ -553,12 +553,20 @@ def droppable(node: ast.stmt, parent: ast.AST) -> bool:  # noqa: PLR0911  # one 
             return not _is_last(node, parent)
         case ast.Return():
             return True
-        case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            return any(called(each) == name for each in ast.walk(value))
-        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
-            return True
+        case (
+            ast.Assign(targets=[target], value=value)
+            | ast.AnnAssign(target=target, value=ast.expr() as value)
+        ):
+            return _is_lost(target, value)
         case _:
             return False
+
+
+def _is_lost(target: ast.expr, value: ast.expr) -> bool:
+    """Tell whether what was there before stays if a value is not put there."""
+    if isinstance(target, ast.Name):
+        return any(called(each) == target.id for each in ast.walk(value))
+    return isinstance(target, (ast.Attribute, ast.Subscript))
 
 
 def _is_last(node: ast.stmt, parent: ast.AST) -> bool:

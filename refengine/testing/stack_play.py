@@ -19,7 +19,8 @@ from refengine.testing.own_failures import told
 from refengine.testing.points import class_of, point_of
 from refengine.testing.scenario import RunSpec, Scenario
 from refengine.testing.scripted import ScriptedError
-from refengine.testing.subjects import Played, SubjectError
+from refengine.testing.subjects import Played, SubjectError, Way
+from refengine.testing.tool_runs import point_of_scripted
 from refengine.testing.trace import Trace
 from refengine.testing.world import World
 
@@ -52,8 +53,16 @@ class ShapeRuns(Protocol):
 class StackPlay:
     """One scenario, played with one subject's shape."""
 
-    def __init__(self, scenario: Scenario, world: World, shape: ShapeRuns) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        world: World,
+        shape: ShapeRuns,
+        way: Way | None = None,
+    ) -> None:
+        """Play ``scenario`` with ``shape``, in a ``way`` if there are several."""
         self._scenario, self._world, self._shape = scenario, world, shape
+        self._way: Way | None = way
         self._asked_another = False
 
     def played(self, got: object) -> Played:
@@ -63,7 +72,7 @@ class StackPlay:
         run_on(self._world.clock, self._play())
         if self._asked_another and not self._world.model.calls:
             raise SubjectError(got, "its model is not world.model, so nobody sees it")
-        return Played(self._trace, self._shape.hooks)
+        return Played(self._trace, self._shape.hooks, self._way)
 
     @property
     def _trace(self) -> Trace:
@@ -71,7 +80,10 @@ class StackPlay:
 
     async def _play(self) -> None:
         world = self._world
-        world.recorder.add("build", {})
+        ways = (
+            {} if self._way is None else {"asked": self._scenario.way, "way": self._way}
+        )
+        world.recorder.add("build", ways)
         with warnings.catch_warnings(), no_waiting(world.clock.sleep):
             warnings.simplefilter("ignore")  # of a shape's own, which have other tests
             for number, spec in enumerate(self._scenario.runs, 1):
@@ -114,8 +126,9 @@ class StackPlay:
 
     def _failed(self, error: Exception) -> None:
         point = point_of(error)
-        if isinstance(error, ScriptedError):
-            point = {"point": "model", "text": str(error)}
+        scripted = point_of_scripted(error)
+        if scripted is not None or isinstance(error, ScriptedError):
+            point = {"point": scripted or "model", "text": str(error)}
         elif point["point"] == "harness":
             point = {"point": "run", "text": str(error)}
         broke = {"class": class_of(error), **told(error)}

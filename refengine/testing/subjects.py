@@ -190,7 +190,7 @@ def play_alone(
         if is_of(PYDANTIC_AI, found.got):
             from refengine.testing.pydantic_ai.playing import play_pydantic_ai  # noqa: PLC0415  # an extra
 
-            return play_pydantic_ai(scenario, found.world, found.got)
+            return play_pydantic_ai(scenario, found.world, found.got, ways)
         if is_of(ADK, found.got):
             from refengine.testing.adk.stack import play_adk  # noqa: PLC0415  # an extra
 

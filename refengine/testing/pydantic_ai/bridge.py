@@ -22,6 +22,7 @@ from refengine.testing.flows.world import (
     answered,
 )
 from refengine.testing.ops import ToolSpec
+from refengine.testing.pydantic_ai.messages import unnamed
 from refengine.testing.pydantic_ai.model import AnsweringModel, ModelAsked
 from refengine.testing.recorder import snapshot
 from refengine.testing.tool_runs import ToolRuns, calling, written
@@ -79,7 +80,7 @@ class ScriptedAgentModel(AnsweringModel):
         request = FlowAsked(
             model=self.model_name,
             instruction="",
-            messages=[snapshot(each) for each in asked.messages],
+            messages=[snapshot(each) for each in unnamed(asked.messages)],
             tools=[
                 {
                     "name": each.name,

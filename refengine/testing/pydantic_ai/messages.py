@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from inspect import signature
 from typing import Any, Final
 
@@ -31,9 +32,13 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from refengine.messages import Message, MessageChunk, ToolCall, ToolCallChunk
+from refengine.messages import Json, Message, MessageChunk, ToolCall, ToolCallChunk
+from refengine.testing.json_values import is_mapping
+from refengine.testing.recorder import snapshot
 
 _OURS: Final = "refengine"
+DONE: Final = "success"
+"""How a call ended whose tool, or a hook in its place, gave a result."""
 MODEL: Final = "world"
 """The name of the model: responses without one are joined when they meet."""
 _RETRIES: Final = ("RetryFeedbackPart", "RetryPromptPart")
@@ -102,19 +107,60 @@ def ours(messages: Iterable[ModelMessage]) -> tuple[Message, ...]:
     return tuple(one for each in messages for one in _ours(each))
 
 
+def unnamed(messages: Iterable[Message]) -> list[Message]:
+    """Return messages without the name of a result's tool, which its call has.
+
+    Other frameworks keep none there, and few requests carry it.
+    """
+    return [replace(m, name=None) if m.role == "tool" else m for m in messages]
+
+
+def marks(messages: Iterable[ModelMessage]) -> list[Json]:
+    """Return what messages carry beside what is said, as LangChain has such.
+
+    A result says whether its call was done (``status``), and its metadata are what an
+    application keeps of it (``artifact``).
+    """
+    return [mark for each in messages for mark in _marks(each)]
+
+
+def _marks(message: ModelMessage) -> Iterator[Json]:
+    if isinstance(message, ModelResponse):
+        yield {}
+        return
+    for part in message.parts:
+        of_call = getattr(part, "tool_name", None) is not None
+        for _ in _of_part(part):
+            yield _mark(part) if of_call else {}
+
+
+def _mark(part: ModelRequestPart) -> dict[str, Json]:
+    """Return it of a result; older releases tell a call that failed by its class."""
+    outcome = getattr(part, "outcome", DONE if isinstance(part, ToolReturnPart) else "")
+    found: dict[str, Json] = {"status": DONE if outcome == DONE else "error"}
+    kept: Any = getattr(part, "metadata", None)
+    if kept is not None and not _own(kept if is_mapping(kept) else None):
+        found["artifact"] = snapshot(kept)
+    return found
+
+
 def _ours(message: ModelMessage) -> Iterator[Message]:
     if isinstance(message, ModelResponse):
         yield our_answer(message)
         return
     for part in message.parts:
-        if isinstance(part, SystemPromptPart):
-            yield Message("system", part.content)
-        elif isinstance(part, ToolReturnPart):
-            yield our_result(part)
-        elif isinstance(part, UserPromptPart):
-            yield from _prompts(part)
-        elif isinstance(part, _RETRY):
-            yield _our_retry(part)
+        yield from _of_part(part)
+
+
+def _of_part(part: ModelRequestPart) -> Iterator[Message]:
+    if isinstance(part, SystemPromptPart):
+        yield Message("system", part.content)
+    elif isinstance(part, ToolReturnPart):
+        yield our_result(part)
+    elif isinstance(part, UserPromptPart):
+        yield from _prompts(part)
+    elif isinstance(part, _RETRY):
+        yield _our_retry(part)
 
 
 def _our_retry(part: Any) -> Message:  # noqa: ANN401  # its class is a release's own

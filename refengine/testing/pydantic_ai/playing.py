@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections import ChainMap
 from collections.abc import (
     AsyncIterable,
     Awaitable,
@@ -20,9 +21,10 @@ from collections.abc import (
 )
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, Final, cast
 
-from pydantic_ai import Agent, RunContext, capture_run_messages
+from pydantic_ai import Agent, RunContext
 from pydantic_ai.capabilities import AbstractCapability, Hooks
 from pydantic_ai.exceptions import UsageLimitExceeded
 from pydantic_ai.messages import (
@@ -41,28 +43,45 @@ from pydantic_ai.tools import (
 from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
 from pydantic_ai.usage import UsageLimits
 
-from refengine.messages import Json, Message
+from refengine.messages import Json, Message, MessageChunk, join_chunks
+from refengine.testing.channels import UNKEPT
 from refengine.testing.flows.session import RESUMED, EndlessConfirmationError
 from refengine.testing.flows.watching import CountedHooks, OwnExecution
-from refengine.testing.notation import show_chunk, show_message
 from refengine.testing.person import APPROVAL, RepliesInTurn
 from refengine.testing.pydantic_ai.bridge import ScriptedAgentModel, ScriptedAgentTool
-from refengine.testing.pydantic_ai.messages import our_chunk, our_result, ours, theirs
+from refengine.testing.pydantic_ai.messages import (
+    marks,
+    our_chunk,
+    our_result,
+    ours,
+    theirs,
+    unnamed,
+)
 from refengine.testing.recorder import snapshot
 from refengine.testing.scenario import RunSpec, Scenario
 from refengine.testing.stack_play import StackPlay
-from refengine.testing.subjects import Played, SubjectError
+from refengine.testing.subjects import WAYS, Played, SubjectError, Way
 from refengine.testing.tool_runs import calling, written
 from refengine.testing.world import World
 
 REQUESTS: Final = 50
 """Requests of a run at most, where a caller says nothing: the framework's default."""
 DENIED: Final = "denied"
+FAILED: Final[Mapping[str, Json]] = MappingProxyType(
+    {"status": "error", "answer": None, "messages": [], "values": {}, UNKEPT: True}
+)
+"""How a run ends out of which an exception comes: its caller is given nothing else."""
 INSTEAD: Final = "return an Agent of pydantic_ai, built from world.as_pydantic_ai()"
 
 
-def play_pydantic_ai(scenario: Scenario, world: World, got: object) -> Played:
-    """Play the agent that the subject built; raises SubjectError and EffectError."""
+def play_pydantic_ai(
+    scenario: Scenario, world: World, got: object, ways: Sequence[Way] = WAYS
+) -> Played:
+    """Play the agent that the subject built; raises SubjectError and EffectError.
+
+    Both ways are ``agent.run``, since ``run_sync`` is that in a loop of its own: a way
+    says only what callers of a graph on the other side had.
+    """
     agent = cast("Any", got)
     if not _is_agent(got):
         raise SubjectError(got, "that is no agent of pydantic-ai", INSTEAD)
@@ -70,7 +89,8 @@ def play_pydantic_ai(scenario: Scenario, world: World, got: object) -> Played:
     if not isinstance(model, ScriptedAgentModel) or model.world is not world:
         why = "its model is not world.as_pydantic_ai().model, so nobody sees it"
         raise SubjectError(got, why, INSTEAD)
-    return StackPlay(scenario, world, AgentRuns(world, agent)).played(got)
+    way: Way = scenario.way if scenario.way in ways else ways[0]
+    return StackPlay(scenario, world, AgentRuns(world, agent), way).played(got)
 
 
 def _is_agent(got: object) -> bool:
@@ -88,6 +108,7 @@ class AgentRuns:
         self._observed = frozenset(_observed(agent, world))
         self._history: Sequence[ModelMessage] = ()
         self._left: dict[str, object] = {}
+        self._heard = 0
 
     @property
     def hooks(self) -> Mapping[str, int]:
@@ -97,10 +118,11 @@ class AgentRuns:
     async def run(self, spec: RunSpec, said: Sequence[Message]) -> None:
         """Play one run; what comes out of the agent comes out here."""
         self._person.begins(frozenset(spec.denies), spec.replies)
-        self._left = {"status": "error", "answer": "", "messages": ()}
+        self._left = {**FAILED}
+        self._heard = self._world.model.calls
         before = self._history if spec.continues else ()
         how: dict[str, Any] = {
-            "deps": dict(spec.options) or None,
+            "deps": dict(ChainMap({}, spec.options, *spec.doors.values())) or None,
             "usage_limits": UsageLimits(request_limit=spec.steps or REQUESTS),
             "capabilities": [_Observing(self._world, self._observed)],
             "event_stream_handler": self._consumed if spec.streaming else None,
@@ -110,15 +132,13 @@ class AgentRuns:
         await self._answered(result, how)
 
     async def _asked(self, *said: str, **how: Any) -> Any:  # noqa: ANN401  # of the framework
-        """Return what a part of a run came to, and note what it left if it failed."""
-        with capture_run_messages() as messages, _in_turn():
+        """Return what a part of a run came to."""
+        with _in_turn():
             try:
                 return await self._agent.run(*said, **how)
             except UsageLimitExceeded:
                 self._left["status"] = "max_iterations"
                 raise
-            finally:
-                self._left["messages"] = ours(messages)
 
     async def _answered(self, result: Any, how: Mapping[str, Any]) -> None:  # noqa: ANN401  # of the framework
         """Let a person answer what a run waits for, until it waits no more."""
@@ -127,8 +147,10 @@ class AgentRuns:
             if not isinstance(result.output, DeferredToolRequests):
                 self._left = {
                     "status": "completed",
-                    "answer": _text(result.output),
-                    "messages": ours(self._history),
+                    "answer": Message("assistant", _text(result.output)),
+                    "messages": unnamed(ours(self._history)),
+                    "marks": marks(self._history),
+                    "values": {},
                 }
                 return
             result = await self._asked(
@@ -169,25 +191,52 @@ class AgentRuns:
         self, _: RunContext[Any], events: AsyncIterable[AgentStreamEvent]
     ) -> None:
         """Put down what a consumer of a stream receives, an answer in one event."""
-        pieces: list[Json] = []
-        data: dict[str, Json] = {"kind": "model", "agent": "", "stream": pieces}
+        pieces: list[MessageChunk] = []
+        cut: dict[str, Json] = {}
         try:
             async for event in events:
                 chunk = our_chunk(event)
                 if chunk is not None:
-                    pieces.append(show_chunk(chunk))
+                    pieces.append(chunk)
                 if isinstance(event, FunctionToolResultEvent):
                     self._told(our_result(event.part))
-        except Exception as error:
-            data["stream_error"] = type(error).__name__
+        except Exception:
+            cut = {"stream_error": "cut off"}
             raise
         finally:
-            if isinstance(cast("object", events), AgentStream):
-                self._world.recorder.add("event", data)
+            if isinstance(cast("object", events), AgentStream) and (pieces or not cut):
+                self._streamed(self._speaker(), pieces, cut)
+
+    def _speaker(self) -> str:
+        """Return who answered: a hook where the model was not asked again."""
+        asked, self._heard = (
+            self._world.model.calls > self._heard,
+            self._world.model.calls,
+        )
+        return "model" if asked else "hook"
 
     def _told(self, result: Message) -> None:
-        data = {"kind": "tool", "agent": "", "message": show_message(result)}
-        self._world.recorder.add("event", data, result.tool_call_id)
+        piece = MessageChunk(result.content)
+        self._streamed("tool", [piece], {}, result.tool_call_id)
+
+    def _streamed(
+        self,
+        kind: str,
+        pieces: Sequence[MessageChunk],
+        cut: Mapping[str, Json],
+        call_id: str | None = None,
+    ) -> None:
+        """Put down what came in these pieces; ``cut`` says that more was to come."""
+        whole = join_chunks(pieces) if pieces else Message("assistant", "")
+        calls: list[Json] = [[c.id, c.name, c.arguments] for c in whole.tool_calls]
+        data: dict[str, Json] = {
+            "kind": kind,
+            "agent": "",
+            "whole": {"text": whole.content, "tool_calls": calls},
+            "stream": [each.content for each in pieces if each.content],
+            **cut,
+        }
+        self._world.recorder.add("event", data, call_id)
 
     def _watch(self, capability: AbstractCapability[Any]) -> None:
         """Count the hooks of a capability that its author wrote."""

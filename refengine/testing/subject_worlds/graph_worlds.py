@@ -11,7 +11,7 @@ the calls end the run).
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count, cycle, repeat, zip_longest
 from types import MappingProxyType
@@ -21,6 +21,7 @@ from refengine.messages import Message, ToolCall
 from refengine.testing.notation import SURROGATE, parse_message, show_message
 from refengine.testing.own_tools import own
 from refengine.testing.scenario import Scenario
+from refengine.testing.subject_worlds.across import across, fits_across
 from refengine.testing.subject_worlds.graph_inputs import (
     EQUAL_IDS,
     TALKED_ON,
@@ -94,6 +95,7 @@ def graph_worlds(
     )
     for at, (family, world) in enumerate(every):
         made = _without(fitted(world, own_ids=family != EQUAL_IDS), more.own_tools)
+        made = for_both(made, more)
         key = json.dumps(made, sort_keys=True)
         if key in seen:
             continue
@@ -104,6 +106,14 @@ def graph_worlds(
         way = "sync" if plain else "async"
         given = GIVES.get(family, "most")
         yield family, _dressed(made, more, dice, way=way, given=given)
+
+
+def for_both(made: Data, more: GraphWords) -> Data:
+    """Return a world in which the frameworks of both sides do the same by themselves.
+
+    Those of LangChain and LangGraph do in all that ``fitted`` leaves.
+    """
+    return across(made, more.own_tools) if more.across else made
 
 
 def _without(made: Data, own_tools: Collection[str]) -> Data:
@@ -126,7 +136,7 @@ def graph_given(
     """
     seen: set[str] = set()
     for at, (family, world) in enumerate(given):
-        made = fitted(world, most=None)
+        made = for_both(fitted(world, most=None), more)
         key = json.dumps(made, sort_keys=True)
         if key in seen:
             continue
@@ -252,6 +262,14 @@ def _using_up(words: Words, seed: int) -> Iterator[tuple[str, Data]]:
             if family != "numbers":
                 world["agent"]["instruction"] = next(standing)
             yield family, world
+
+
+def fits_both(more: GraphWords) -> Callable[[Scenario], bool] | None:
+    """Return what tells the worlds of two frameworks; None where there is but one."""
+    if not more.across:
+        return None
+    own = more.own_tools
+    return lambda world: fits_a_graph(world) and fits_across(world, own)
 
 
 def fits_a_graph(world: Scenario) -> bool:

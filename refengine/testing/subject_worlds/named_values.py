@@ -355,7 +355,8 @@ class GraphWords:
     ``adk`` says that it is agents of ADK, whose options are the state that a session
     begins with, and ``agents`` are their names. With ``limits`` runs are allowed few
     steps, each number of them: which suffices, another graph for the same code changes.
-    ``own_tools`` are the names of the sources' own tools.
+    ``own_tools`` are the names of the sources' own tools. ``across`` says that the
+    sides are of two frameworks.
     """
 
     options: tuple[Option, ...] = ()
@@ -367,6 +368,7 @@ class GraphWords:
     limits: bool = False
     moved: tuple[MovedValue, ...] = ()
     own_tools: frozenset[str] = frozenset()
+    across: bool = False
 
 
 def is_graph_source(source: str) -> bool:
@@ -393,9 +395,9 @@ def graph_words(
     later = _gathered(python_sources(each for each in texts if each not in before))
     moved = tuple(_moved(first, later))
     own = own_tool_names(read)
-    return GraphWords(
-        options, errors_of(read), counts, replies, moved=moved, own_tools=own
-    )
+    found = GraphWords(options, errors_of(read), counts, replies, moved=moved)
+    faces = {face for face in ALONE if any(face in text for text in texts)}
+    return replace(found, own_tools=own, across=faces == {*ALONE})
 
 
 def _moved(old: NamedValues, new: NamedValues) -> Iterator[MovedValue]:

@@ -1,0 +1,40 @@
+"""Asks the model once more where the line broke: where a request fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic_ai import Agent, RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import RetryModelRequest
+from pydantic_ai.messages import ModelResponse
+from pydantic_ai.models import ModelRequestContext
+
+from refengine.testing import World
+
+
+def subject(world: World) -> object:
+    """Return the agent of one session."""
+    face = world.as_pydantic_ai()
+    return Agent(
+        face.model,
+        tools=face.tools,
+        instructions=face.instructions,
+        capabilities=[Retry()],
+    )
+
+
+class Retry(AbstractCapability[Any]):
+    """Tries twice."""
+
+    async def on_model_request_error(
+        self,
+        ctx: RunContext[Any],  # noqa: ARG002  # as AbstractCapability has it
+        *,
+        request_context: ModelRequestContext,
+        error: Exception,
+    ) -> ModelResponse:
+        """Ask again."""
+        if isinstance(error, ConnectionError) and request_context.attempt == 1:
+            raise RetryModelRequest
+        raise error
