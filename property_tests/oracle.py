@@ -272,6 +272,8 @@ def _alone(seen: Observation, data: Mapping[str, Json]) -> dict[str, Json]:
         row["way"] = str(data["hook"]).rpartition(".")[2].removeprefix("wrap_")
     if seen.kind == "hook_exit":
         row["given"] = True
+        if isinstance(data.get("value"), str):
+            row["value"] = without_own_words(str(data["value"]))
     if seen.kind == "model_request":
         row["unanswered"] = has_unanswered(cast("Sequence[Entry]", data["messages"]))
     return row

@@ -1,6 +1,7 @@
 """Agents with hooks beside the reference: which clause a difference is put down to."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -8,7 +9,7 @@ from compat.engines.capabilities import CAPABILITIES
 from property_tests.check import Decision
 from property_tests.checks import CHECKS
 from property_tests.oracle import WorldBeside, agent_entries, agents_oracle
-from refengine.profile import SEED_001
+from refengine.profile import profile
 from refengine.testing import Scenario, clock, play
 from refengine.testing.doors import ReferenceEngine
 from refengine.testing.scenario_files import read_scenario
@@ -49,17 +50,19 @@ BOTH = scenario(
 )
 
 
-def right(world: Scenario) -> list[Observation]:
-    return list(clock.run(play(world, ReferenceEngine(SEED_001))))
+def right(world: Scenario, under: str = "seed-001") -> list[Observation]:
+    return list(clock.run(play(world, ReferenceEngine(profile(under)))))
 
 
-def failing(world: Scenario, seen: Sequence[Observation]) -> set[str]:
+def failing(
+    world: Scenario, seen: Sequence[Observation], under: str = "seed-001"
+) -> set[str]:
     """Return the clauses that a trace breaks in a world."""
     numbered = [
         Observation(each.kind, each.run, at, each.data, each.call_id)
         for at, each in enumerate(seen)
     ]
-    beside = WorldBeside(agents_oracle(), world, Trace(numbered), SEED_001, ALL)
+    beside = WorldBeside(agents_oracle(), world, Trace(numbered), profile(under), ALL)
     return {e.clause for e in COMPARED if not _held(beside.of(e.clause))}
 
 
@@ -254,3 +257,45 @@ def test_an_address_is_told_once_and_again_only_while_it_waits(
     seen[at] = Observation(asked.kind, run, asked.seq, data, asked.call_id)
 
     assert failing(IN_PART, seen) == clauses
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("tool", [{"result": "T"}, {"error": "boom"}])
+@pytest.mark.parametrize("beside", [{}, HOOKS, {"wrap_invokable": {}}])
+@pytest.mark.parametrize("other", ["x", "c2"])
+def test_an_engine_that_leaves_another_call_id_out_is_accused_of_that_alone(
+    other: str, beside: dict[str, object], tool: dict[str, str], *, streaming: bool
+) -> None:
+    wrap = {"set_input_call_id": other}
+    calls = "assistant:[c1:t({})][c2:u({})]"
+    asked, left_out = (
+        scenario(
+            {
+                "tools": [{"name": "t", **tool}, {"name": "u"}],
+                **handlers({"wrap_invokable": {"by_tool": {"t": each}}}, beside),
+            },
+            calls,
+            "assistant:done",
+            streaming=streaming,
+        )
+        for each in (wrap, {})
+    )
+
+    assert failing(asked, right(left_out)) == {"WRAP-016"}
+
+
+def test_an_engine_has_words_of_its_own_for_a_tool_that_is_missing() -> None:
+    world = scenario(
+        handlers(*[{"wrap_invokable": {}}] * 2), "assistant:[c1:t({})]", "assistant:ok"
+    )
+    seen = [_in_other_words(each) for each in right(world, "langchain-1")]
+
+    assert failing(world, seen, "langchain-1") == set()
+
+
+def _in_other_words(seen: Observation) -> Observation:
+    """Return what was seen as LangChain puts it that there is no tool."""
+    if seen.data.get("hook") != "wrap_invokable" or seen.kind != "hook_exit":
+        return seen
+    words = "Error: t is not a valid tool, try one of []."
+    return replace(seen, data={**seen.data, "value": words})
