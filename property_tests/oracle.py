@@ -22,6 +22,7 @@ An entry of a projection is an observation with what is in its data, and besides
 - ``opens``, where no other saw the history of its iteration before: a ``run``, or an
   iteration with what was ``kept``, or left by hooks ``after`` the model;
 - ``dropped`` of a run's start, what the agent's last run left and this does not have;
+- ``waited_s`` of a request behind an error of the model, the seconds between them;
 - ``turn``, how many requests the run had sent to the model before;
 - ``numbers`` that a refusal at build tells, however their digits are grouped;
 - ``part`` of a hook: where in a run it acts, of whichever interface it is; the ``way``
@@ -230,6 +231,7 @@ def agent_entries(trace: Trace, scenario: Scenario) -> Sequence[Entry]:
     found: list[dict[str, Json]] = []
     left, open_, histories = "", _OpenWrappers(), RunHistories(scenario)
     gave, begins = dict[object, str](), dict[object, bool]()
+    failed_at = dict[int, Json]()
     for each in trace:
         row = _alone(each, cast("dict[str, Json]", to_json(each.data, written)))
         row["ended"] = str(ended.get(each.run))
@@ -245,6 +247,10 @@ def agent_entries(trace: Trace, scenario: Scenario) -> Sequence[Entry]:
             row["waited"], row["calls"] = begins.get(call, False), begun[call[:2]]
             begins[call] = each.kind == "tool_start" and row["name"] in slow
         row["behind"] = gave.get(call if "call" in row else each.run, "")
+        if row["behind"] == "model_error" and each.kind == "model_request":
+            row["waited_s"] = _seconds(failed_at.get(each.run), row.get("time"))
+        if each.kind == "model_error":
+            failed_at[each.run] = row.get("time")
         found.append(row)
         if each.kind in GIVEN or "given" in row:
             gave[each.run] = gave[call] = each.kind
@@ -277,6 +283,16 @@ def _alone(seen: Observation, data: Mapping[str, Json]) -> dict[str, Json]:
     if seen.kind == "model_request":
         row["unanswered"] = has_unanswered(cast("Sequence[Entry]", data["messages"]))
     return row
+
+
+def _seconds(since: Json, until: Json) -> Json:
+    """Return what time passed, None where a world counts none.
+
+    When it passed depends on how long a consumer took for what was told before.
+    """
+    if not isinstance(since, (int, float)) or not isinstance(until, (int, float)):
+        return None
+    return round(until - since, 3)
 
 
 def _numbers(error: Json) -> list[Json]:

@@ -8,6 +8,7 @@ import pytest
 from compat.engines.capabilities import CAPABILITIES
 from property_tests.check import Decision
 from property_tests.checks import CHECKS
+from property_tests.late import LateEngine
 from property_tests.oracle import WorldBeside, agent_entries, agents_oracle
 from refengine.profile import profile
 from refengine.testing import Scenario, clock, play
@@ -299,3 +300,18 @@ def _in_other_words(seen: Observation) -> Observation:
         return seen
     words = "Error: t is not a valid tool, try one of []."
     return replace(seen, data={**seen.data, "value": words})
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_how_long_an_engine_waits_does_not_depend_on_when_its_consumer_looks(
+    *, streaming: bool
+) -> None:
+    agent = {"tools": [{"name": "t"}], "retry": {"max_retries": 2, "wait_ms": 10}}
+    script = ("assistant:[c1:t({})]", {"error": "busy"}, "assistant:done")
+    world = scenario(agent, *script, streaming=streaming)
+    seen = clock.run(play(world, LateEngine(ReferenceEngine(profile("seed-001")))))
+    hasty = [each for each in seen if each.kind == "model_request"][-1]
+    sooner = replace(hasty, data={**hasty.data, "time": hasty.data["time"] - 0.005})
+
+    assert failing(world, list(seen)) == set()
+    assert failing(world, [sooner if e is hasty else e for e in seen]) == {"ERR-033"}
