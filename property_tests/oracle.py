@@ -39,6 +39,7 @@ An entry of a projection is an observation with what is in its data, and besides
 - ``resumed`` in a run that goes on;
 - ``asked`` of an interrupt: ``anew``, or at an address that was told before, which is
   ``waiting``, ``answered``, or told ``twice`` in that run;
+- ``several`` of an error's event, if more than one call may have failed at once;
 - ``what`` of an event (``model``, ``tool``, ``error`` and the like), ``shown``, its
   text and calls, however they came in pieces, and its ``pieces`` that hold anything.
 """
@@ -54,6 +55,7 @@ from itertools import chain
 from typing import Any, Final, cast
 
 from compat.profiles.confirming import without_own_words
+from property_tests.breaking_off import FailedCalls, short_of_departures
 from property_tests.check import Check, Decision
 from property_tests.dialects.compared import (
     GIVEN,
@@ -181,7 +183,8 @@ class WorldBeside:
         }
         before = GROUND.lanes_of(right.entries), GROUND.lanes_of(seen)
         found[""] = list(lane_decisions(GROUND, *before))
-        failing, behind = first_of(found, right)
+        found = short_of_departures(found, right, seen)
+        failing, behind = first_of(found, right, seen)
         return {
             clause: [*self._told(failing.get(clause), each)]
             for clause, each in found.items()
@@ -231,7 +234,7 @@ def agent_entries(trace: Trace, scenario: Scenario) -> Sequence[Entry]:
     found: list[dict[str, Json]] = []
     left, open_, histories = "", _OpenWrappers(), RunHistories(scenario)
     gave, begins = dict[object, str](), dict[object, bool]()
-    failed_at = dict[int, Json]()
+    waits, calls = _Waits(), FailedCalls()
     for each in trace:
         row = _alone(each, cast("dict[str, Json]", to_json(each.data, written)))
         row["ended"] = str(ended.get(each.run))
@@ -247,10 +250,8 @@ def agent_entries(trace: Trace, scenario: Scenario) -> Sequence[Entry]:
             row["waited"], row["calls"] = begins.get(call, False), begun[call[:2]]
             begins[call] = each.kind == "tool_start" and row["name"] in slow
         row["behind"] = gave.get(call if "call" in row else each.run, "")
-        if row["behind"] == "model_error" and each.kind == "model_request":
-            row["waited_s"] = _seconds(failed_at.get(each.run), row.get("time"))
-        if each.kind == "model_error":
-            failed_at[each.run] = row.get("time")
+        waits.look_at(row)
+        calls.look_at(row)
         found.append(row)
         if each.kind in GIVEN or "given" in row:
             gave[each.run] = gave[call] = each.kind
@@ -285,14 +286,23 @@ def _alone(seen: Observation, data: Mapping[str, Json]) -> dict[str, Json]:
     return row
 
 
-def _seconds(since: Json, until: Json) -> Json:
-    """Return what time passed, None where a world counts none.
+class _Waits:
+    """How long runs waited behind an error of the model, before it is asked again.
 
-    When it passed depends on how long a consumer took for what was told before.
+    When that was depends on how long a consumer took for what was told before.
     """
-    if not isinstance(since, (int, float)) or not isinstance(until, (int, float)):
-        return None
-    return round(until - since, 3)
+
+    def __init__(self) -> None:
+        self._failed: dict[object, Json] = {}
+
+    def look_at(self, row: dict[str, Json]) -> None:
+        """Put down when a model failed, and in a request what time has passed since."""
+        if row["kind"] == "model_error":
+            self._failed[row["run"]] = row.get("time")
+        elif row["kind"] == "model_request" and row["behind"] == "model_error":
+            since, until = self._failed.get(row["run"]), row.get("time")
+            if isinstance(since, float) and isinstance(until, float):
+                row["waited_s"] = round(until - since, 3)
 
 
 def _numbers(error: Json) -> list[Json]:

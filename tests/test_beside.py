@@ -315,3 +315,92 @@ def test_how_long_an_engine_waits_does_not_depend_on_when_its_consumer_looks(
 
     assert failing(world, list(seen)) == set()
     assert failing(world, [sooner if e is hasty else e for e in seen]) == {"ERR-033"}
+
+
+def broken_off(seen: Sequence[Observation], at: int, point: str) -> list[Observation]:
+    """Return a run that an engine itself ended before one of its entries."""
+    error = {"point": point, "text": "because"}
+    told = {"kind": "error", "agent": "", "error": error, "class": "Error"}
+    end = {**seen[-1].data, "status": "error", "answer": None}
+    return [
+        *seen[:at],
+        Observation("event", 1, at, told),
+        Observation("run_end", 1, at + 1, end),
+    ]
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_run_that_a_framework_broke_off_is_accused_of_an_error_from_nowhere(
+    *, streaming: bool
+) -> None:
+    agent = {"tools": [{"name": "t"}], **handlers(HOOKS, {"wrap_invokable": {}})}
+    world = scenario(agent, "assistant:[c1:t({})][c2:t({})]", streaming=streaming)
+    seen = right(world)
+    cuts = [at for at, each in enumerate(seen) if each.kind in {"hook_enter", "event"}]
+
+    found = [failing(world, broken_off(seen, at, "harness")) for at in cuts]
+
+    assert found == [{"ERR-014"}] * len(cuts)
+
+
+def test_an_engine_that_runs_out_of_iterations_too_early_is_told_by_how_it_ends() -> (
+    None
+):
+    agent = {
+        "tools": [{"name": "t"}],
+        "return_directly": {"t": True},
+        **handlers({"after_agent": []}),
+    }
+    world = scenario(agent, "assistant:[c1:t({})]")
+    seen = right(world)
+    [at] = of_hook(seen, "after_agent")
+
+    assert failing(world, broken_off(seen, at, "max_iterations")) == {"RD-001"}
+
+
+def test_what_differed_before_a_run_was_broken_off_is_accused() -> None:
+    seen = right(WORLD)
+    swapped(seen, "before_model")
+    [at] = [n for n, each in enumerate(seen) if each.kind == "model_request"]
+
+    assert failing(WORLD, broken_off(seen, at, "harness")) == {"ORD-001"}
+
+
+@pytest.mark.parametrize(("often", "accused"), [(1, {"ERR-007"}), (2, set[str]())])
+def test_of_calls_that_failed_at_once_an_engine_may_tell_any(
+    often: int, accused: set[str]
+) -> None:
+    calls = "".join(f"[c{at}:t({{}})]" for at in range(often))
+    tool = {"name": "t", "error": "boom"}
+    world = scenario({"tools": [tool, {"name": "u"}]}, f"assistant:{calls}[d:u({{}})]")
+    seen = right(world, "langchain-1")
+    at = next(n for n, each in enumerate(seen) if each.data.get("kind") == "error")
+    told = seen[at].data
+    error = told["error"]
+    assert isinstance(error, dict)
+    other = {**told, "error": {**error, "call": "c1"}}
+    seen[at] = replace(seen[at], data=other)
+
+    assert failing(world, seen, "langchain-1") == accused
+
+
+def test_wrappers_that_a_call_of_no_tool_does_not_pass_are_accused_alone() -> None:
+    world = scenario(
+        handlers(*[{"wrap_invokable": {}}] * 2, HOOKS), "assistant:[c1:gone({})]"
+    )
+    seen = right(world, "langchain-1")
+    bare = [each for each in seen if each.data.get("hook") != "wrap_invokable"]
+
+    assert failing(world, bare, "langchain-1") == {"ORD-014"}
+
+
+def test_calls_that_are_run_because_a_run_was_given_them_are_put_down_to_that() -> None:
+    agent = {"tools": [{"name": "t"}], **handlers({"wrap_invokable": {}}, HOOKS)}
+    given = ["user:hi", "assistant:[c1:t({})]"]
+    world = scenario(agent, "assistant:done", input=given)
+    asked = scenario(agent, given[1], "assistant:done")
+    seen = right(asked)
+    called = next(n for n, each in enumerate(seen) if each.call_id)
+    start = next(n for n, each in enumerate(seen) if each.kind == "run_start")
+
+    assert failing(world, [*seen[: start + 1], *seen[called:]]) == {"MSG-002"}

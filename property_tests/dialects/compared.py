@@ -117,7 +117,8 @@ def _decision(
     cut = _cut(found.number, one, other)
     claim += f", from entry {cut.start} on" if cut.start else ""
     sides = one.entries[cut], other.entries[cut]
-    return DialectDecision(claim, *sides, found.place, found.at, causes)
+    where = found.place, found.at, causes, found.lacks, found.more
+    return DialectDecision(claim, *sides, *where)
 
 
 def _cut(number: int, one: Lane, other: Lane) -> slice:
@@ -185,8 +186,7 @@ class RightTrace:
         """
         if place >= len(self.entries) > 0:
             return BEHIND + place
-        before = self.entries[:place]
-        return sum(each["kind"] in GIVEN or "given" in each for each in before)
+        return given_in(self.entries[:place])
 
     def lanes(self, clause: ComparedClause) -> Sequence[Lanes]:
         """Return a clause's projections, none where the world is not one of its own."""
@@ -201,6 +201,11 @@ class RightTrace:
         if condition not in self._met:
             self._met[condition] = is_world(condition, self.world)
         return self._met[condition]
+
+
+def given_in(entries: Iterable[Entry]) -> int:
+    """Return how often the world gave the engine something."""
+    return sum(each["kind"] in GIVEN or "given" in each for each in entries)
 
 
 def spelled_by(words: Callable[[Any], Iterable[str]]) -> Entries:
@@ -260,7 +265,9 @@ class Spelling:
 
 
 def first_of(
-    decisions: Mapping[str, Sequence[DialectDecision]], right: RightTrace
+    decisions: Mapping[str, Sequence[DialectDecision]],
+    right: RightTrace,
+    seen: Sequence[Entry],
 ) -> tuple[Mapping[str, DialectDecision], Sequence[str]]:
     """Return the clauses that fail in a world, and those that differ behind them."""
     failing = {
@@ -268,7 +275,18 @@ def first_of(
         for clause, all_ in decisions.items()
         if (each := [one for one in all_ if not one.holds])
     }
-    when = {clause: right.given_before(each.at) for clause, each in failing.items()}
+    when = {clause: _when(each, right, seen) for clause, each in failing.items()}
     first = min((when[c] for c, each in failing.items() if each.causes), default=inf)
     behind = [clause for clause in failing if when[clause] > first]
     return {c: each for c, each in failing.items() if when[c] <= first}, behind
+
+
+def _when(decision: DialectDecision, right: RightTrace, seen: Sequence[Entry]) -> int:
+    """Return how often the world had given something where sides differ first.
+
+    A place of what was seen is counted there: notices alone move it in the other trace.
+    """
+    at = decision.at
+    if at == decision.more and at < len(right.entries):
+        return given_in(seen[:at])
+    return right.given_before(at)

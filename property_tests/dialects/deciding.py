@@ -69,7 +69,7 @@ class WorldDecider:
         right = oracle.right(scenario, door.profile, door.capabilities)
         seen = oracle.entries(trace, scenario)
         decisions = {x.clause: list(x.decisions(right, seen)) for x in self._checks}
-        failing, behind = first_of(decisions, right)
+        failing, behind = first_of(decisions, right, seen)
         asked = set(only or decisions)
         return DecidedWorld(
             {x: len(each) for x, each in decisions.items() if each and x in asked},

@@ -24,7 +24,8 @@ class DialectDecision:
 
     ``place`` is the number of the observation that decided, None where something is
     missing. ``at`` is where in the trace they differ first, 0 where they do not, and
-    ``causes`` tells whether what comes behind that may be its consequence.
+    ``causes`` tells whether what comes behind that may be its consequence. ``lacks``
+    is the number of what only the reference did, ``more`` of what only was seen.
     """
 
     claim: str
@@ -33,6 +34,8 @@ class DialectDecision:
     place: int | None = None
     at: int = 0
     causes: bool = True
+    lacks: int | None = None
+    more: int | None = None
 
     @property
     def difference(self) -> tuple[str, Json, Json] | None:

@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, field_validator
@@ -300,7 +301,9 @@ class LaneDifference:
 
     ``number`` says which entry it is; ``place`` is where it stands in the trace on the
     right, None if it is not there; ``at`` is the earlier of its places in both: what
-    differs behind the first difference of a world may be its consequence.
+    differs behind the first difference of a world may be its consequence. ``lacks`` is
+    the place on the left of what the right has not, ``more`` that of what it has
+    instead, None if there is none.
     """
 
     path: str
@@ -309,6 +312,8 @@ class LaneDifference:
     right: Json
     place: int | None
     at: int
+    lacks: int | None = None
+    more: int | None = None
 
 
 def lane_difference(left: Lane, right: Lane, how: How) -> LaneDifference | None:
@@ -320,10 +325,13 @@ def lane_difference(left: Lane, right: Lane, how: How) -> LaneDifference | None:
     number = int(path[1:].partition("]")[0]) if path.startswith("[") else 0
     places = [each.places[number : number + 1] for each in (left, right)]
     there = [each[0] for each in places if each]
+    place = (*places[1], None)[0]
     if how in IN_ANY_ORDER:  # which are sorted, so what is unlike stands anywhere
-        there = [*left.beyond(right), *right.beyond(left)]
+        places = [left.beyond(right), right.beyond(left)]
+        there = list(chain(*places))
     at = max(there) if how == "last" else min(there, default=0)
-    return LaneDifference(path, number, one, other, (*places[1], None)[0], at)
+    apart = (min(each, default=None) for each in places)
+    return LaneDifference(path, number, one, other, place, at, *apart)
 
 
 def is_world(condition: str, scenario: Mapping[str, Any]) -> bool:
