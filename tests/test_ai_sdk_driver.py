@@ -9,7 +9,9 @@ from compat.drivers.installed import node_driver
 from compat.drivers.node_building import TSC
 from compat.engines.capabilities import CAPABILITIES, refusal_of
 from compat.engines.loading import load_engine
-from refengine.profile import profile
+from compat.profiles.comparing import unconfirmed
+from compat.profiles.confirming import Seen, confirmed, projected
+from refengine.profile import differences, options, profile
 from refengine.testing.clock import run
 from refengine.testing.doors import ReferenceEngine
 from refengine.testing.scenario_files import read_scenario
@@ -43,7 +45,7 @@ def seen(trace: Trace, *, events: bool) -> list[dict[str, object]]:
     return [{**each.canonical(numbers), "seq": 0} for each in entries]
 
 
-VERSIONS = pytest.mark.parametrize("version", ["4", "5"])
+VERSIONS = pytest.mark.parametrize("version", ["4", "5", "6", "7"])
 
 
 @VERSIONS
@@ -60,7 +62,9 @@ def test_it_does_as_the_reference_does_under_its_profile(
     assert {name for _, name in driver_traffic} >= {"build", "hook", "next", "tool"}
 
 
-@pytest.mark.parametrize(("version", "undeclared"), [("4", 31), ("5", 30)])
+@pytest.mark.parametrize(
+    ("version", "undeclared"), [("4", 31), ("5", 30), ("6", 30), ("7", 29)]
+)
 def test_what_is_built_is_what_the_name_says(version: str, undeclared: int) -> None:
     engine = load_engine(f"ai-sdk@{version}")
 
@@ -69,6 +73,40 @@ def test_what_is_built_is_what_the_name_says(version: str, undeclared: int) -> N
     assert not engine.assumed
     # what is not declared is skipped: it is pinned
     assert len(set(CAPABILITIES) - engine.capabilities) == undeclared
+
+
+def apart(trace: Trace) -> Seen:
+    """Return the events, which the SDK tells when a step is over, behind all else."""
+    return sorted(projected(trace), key=lambda each: each["kind"] == "event")
+
+
+@pytest.mark.parametrize(("version", "undeclared"), [("6", 25), ("7", 25)])
+def test_each_posture_is_confirmed_by_a_run_or_listed_with_a_reason(
+    version: str, undeclared: int
+) -> None:
+    engine, under = (
+        load_engine(f"ai-sdk@{version}").engine,
+        profile(f"ai-sdk-{version}"),
+    )
+    found = [confirmed(engine, under, each, apart) for each in options()]
+    shown = {each.posture: each for each in found if each.ran}
+    listed = unconfirmed()[under.name]
+
+    assert len(found) - len(shown) == undeclared
+    assert {name for name, each in shown.items() if each.divergence} == set(listed)
+    for name in set(shown) - set(listed):
+        others = set(options()[name]) - {shown[name].value}
+        assert set(shown[name].told_from) == others
+
+
+def test_where_the_newer_versions_part_is_pinned() -> None:
+    steps = ("5", "6"), ("6", "7")
+    changed = [
+        [name for name, *_ in differences(*(profile(f"ai-sdk-{n}") for n in both))]
+        for both in steps
+    ]
+
+    assert changed == [["unanswered_calls", "failing_call"], ["before_model_edits"]]
 
 
 def test_what_the_sdk_has_no_place_for_is_declined() -> None:

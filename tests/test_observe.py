@@ -184,6 +184,8 @@ def test_every_profile_but_the_default_stands_for_a_version_or_a_framework() -> 
         "seed-001",
         "ai-sdk-4",
         "ai-sdk-5",
+        "ai-sdk-6",
+        "ai-sdk-7",
         "langchain-1",
         "langchain-js-1",
         "langgraph-prebuilt-1",

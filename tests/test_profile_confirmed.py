@@ -80,6 +80,8 @@ def test_the_lists_of_unconfirmed_postures_do_not_grow_by_accident() -> None:
         "pydantic-ai-2": 23,
         "openai-agents-0": 28,
         "langchain-js-1": 1,
+        "ai-sdk-6": 3,
+        "ai-sdk-7": 2,
         "eino-0.9": 1,
     }
 

@@ -181,19 +181,26 @@ export const subject = () => ({
 STEPS = {"old.ts": "maxSteps: 9", "new.ts": "stopWhen: () => false"}
 
 
-def put(folder: Path, sources: Mapping[str, str]) -> Mapping[str, SubjectRef]:
-    """Write sides of the two versions of the AI SDK, and refer to them."""
+def put(
+    folder: Path, sources: Mapping[str, str], on: Mapping[str, str] = ON
+) -> Mapping[str, SubjectRef]:
+    """Write sides of two versions of the AI SDK, and refer to them."""
     for name, text in sources.items():
         (folder / name).write_text(text, "utf-8")
     return {
-        name: replace(parse_ref(name, cwd=folder), engine=ON.get(name, ON["new.ts"]))
+        name: replace(parse_ref(name, cwd=folder), engine=on.get(name, on["new.ts"]))
         for name in sources
     }
 
 
-def judged(folder: Path, sources: Mapping[str, str], worlds: Corpus) -> list[Migration]:
+def judged(
+    folder: Path,
+    sources: Mapping[str, str],
+    worlds: Corpus,
+    on: Mapping[str, str] = ON,
+) -> list[Migration]:
     """Judge new sides, in the order in which they stand behind the old one."""
-    old, *news = put(folder, sources).items()
+    old, *news = put(folder, sources, on).items()
     terms = {name: (ref, Terms()) for name, ref in news}
     how = CheckOptions(timeout=60)
     found = check_all(old[1], terms, worlds, how, explain=False)
@@ -449,6 +456,60 @@ def test_what_is_streamed_is_compared_and_its_middleware_is_entered(
     assert right.exercise["new"].hooks["middleware[0].wrapStream"] == 5
     assert wrong.divergence is not None
     assert wrong.divergence.code in {"STREAM_TEXT", "STREAM_LEAK", "CHUNKS", "ANSWER"}
+
+
+TRIMS_ONCE = """
+export const subject = () => ({
+  stopWhen: () => false,
+  prepareStep: (step: any) => ({ messages: MESSAGES }),
+  ENDED: async () => {},
+});
+"""
+"""Settings that send the first step the newest message alone, and later ones all."""
+AGAIN = "step.stepNumber ? step.messages : step.messages.slice(-1)"
+AFRESH = (
+    "[...(step.stepNumber ? step.initialMessages : step.messages.slice(-1)),"
+    " ...step.responseMessages]"
+)
+
+
+@needs_node
+def test_what_prepare_step_returns_stays_since_7(tmp_path: Path) -> None:
+    def source(messages: str, ended: str) -> str:
+        return TRIMS_ONCE.replace("MESSAGES", messages).replace("ENDED", ended)
+
+    asked = {"input": ["user:no", "assistant:yes", "user:hi"]}
+    right, wrong = judged(
+        tmp_path,
+        {
+            "old.ts": source(AGAIN, "onStepFinish"),
+            "right.ts": source(AFRESH, "onStepFinish"),
+            "wrong.ts": source(AGAIN, "onStepFinish"),
+        },
+        corpus({**CALLED, "runs": [asked]}),
+        {"old.ts": "ai-sdk@6", "new.ts": "ai-sdk@7"},
+    )
+
+    assert right.sufficient
+    assert wrong.divergence is not None
+    assert wrong.divergence.code == "MESSAGE_LOST"
+
+
+@needs_node
+def test_setting_that_is_called_otherwise_since_7_is_watched(tmp_path: Path) -> None:
+    def source(ended: str) -> str:
+        return TRIMS_ONCE.replace("MESSAGES", "step.messages").replace("ENDED", ended)
+
+    (found,) = judged(
+        tmp_path,
+        {"old.ts": source("onStepFinish"), "new.ts": source("onStepEnd")},
+        corpus(CALLED),
+        {"old.ts": "ai-sdk@6", "new.ts": "ai-sdk@7"},
+    )
+
+    assert found.sufficient
+    entered = {"onStepEnd": 2, "prepareStep": 2, "stopWhen": 1}
+    assert found.exercise["new"].hooks == entered
 
 
 @needs_node

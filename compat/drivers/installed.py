@@ -36,12 +36,17 @@ GO_DRIVERS: Final = MappingProxyType(
 """The drivers in Go, by what their engines are called."""
 
 
+SINCE_5: Final = ("ai-sdk/since-5",)
+SINCE_6: Final = (*SINCE_5, "ai-sdk/since-6")
+
 NODE_DRIVERS: Final = MappingProxyType(
     {
         each.name: each
         for each in (
             NodeDriver("ai-sdk@4", "ai-sdk", "ai-sdk/4"),
-            NodeDriver("ai-sdk@5", "ai-sdk", "ai-sdk/5"),
+            NodeDriver("ai-sdk@5", "ai-sdk", "ai-sdk/5", shared=SINCE_5),
+            NodeDriver("ai-sdk@6", "ai-sdk", "ai-sdk/6", shared=SINCE_6),
+            NodeDriver("ai-sdk@7", "ai-sdk", "ai-sdk/7", shared=SINCE_6),
             NodeDriver("langchain-js@1", "langchain", "langchain"),
         )
     }
@@ -90,6 +95,8 @@ eino_0_9_13 = partial(_in_go, "eino@0.9.13")
 langchain_js_1 = partial(_in_node, "langchain-js@1")
 ai_sdk_4 = partial(_in_node, "ai-sdk@4")
 ai_sdk_5 = partial(_in_node, "ai-sdk@5")
+ai_sdk_6 = partial(_in_node, "ai-sdk@6")
+ai_sdk_7 = partial(_in_node, "ai-sdk@7")
 
 PACKAGE: Final = "compat.drivers"
 """Where the engines stand that come with a driver of ours."""

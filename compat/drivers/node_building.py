@@ -66,13 +66,15 @@ class NodeDriver:
     """A driver in TypeScript: its engine, its folder, and where its packages are.
 
     ``packages`` is the folder of ``package.json`` and ``pinned.json``, and of sources
-    that are of these packages' versions alone; ``entry`` is the module that is run.
+    that are of these packages' versions alone; ``shared`` names folders of sources that
+    are of several versions. ``entry`` is the module that is run.
     """
 
     name: str
     folder: str
     packages: str
     entry: str = "main"
+    shared: tuple[str, ...] = ()
 
     def command(self) -> Sequence[str]:
         """Return what starts it, which is built if it never was.
@@ -98,7 +100,7 @@ class NodeDriver:
         places = {each: each for each in ("peer", "world", self.folder)}
         # Not those of every folder of packages: one dialect has those of another.
         if self.packages.startswith(f"{self.folder}/"):
-            places[self.packages] = self.folder
+            places |= dict.fromkeys((*self.shared, self.packages), self.folder)
         for folder, place in places.items():
             for path in sorted((SOURCES / folder).glob("*.ts")):
                 found[f"{place}/{path.name}"] = path

@@ -19,6 +19,7 @@ from refengine.errors import (
     RoutingError,
     ToolError,
     ToolNotFound,
+    UnansweredCallsError,
     error,
 )
 from refengine.testing.blaming import blame
@@ -47,6 +48,7 @@ KINDS: Final[Mapping[str, Callable[[str, int], Exception]]] = MappingProxyType(
         "unknown_tool": _unknown_tool,
         "no_messages_left": lambda _text, _limit: NoMessagesLeftError(),
         "routing": lambda text, _: RoutingError(text, "?"),
+        "unanswered_calls": lambda text, _: UnansweredCallsError(text.split(", ")),
     }
 )
 """What an error of that kind is here; one of no other is an EngineFailedError."""

@@ -9,7 +9,7 @@ the reference engine gives about itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
@@ -40,8 +40,10 @@ _ABSENT: Final = re.compile(
             re.escape(absent_text("@", ["@"])).replace("@", ".*?"),
             r"Error: .*? is not a valid tool, try one of \[.*?\]\.",
             r"Unknown tool name: '.*?'\. (?:Available tools: .*|No tools available\.)",
-            r"Model tried to call unavailable tool '.*?'\. Available tools: [^.]*\.",
-            r"Model tried to call unavailable tool '.*?'\. No tools are available\.",
+            (
+                r"(?:AI_NoSuchToolError: )?Model tried to call unavailable tool '.*?'\."
+                r" (?:Available tools: [^.]*|No tools are available)\."
+            ),
         )
     )
 )
@@ -50,6 +52,7 @@ _APOLOGY: Final = re.compile(
 )
 
 Seen: TypeAlias = "Sequence[Mapping[str, Json]]"  # what two engines are compared by
+SeenOf: TypeAlias = Callable[[Trace], Seen]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,14 @@ class Confirmed:
     divergence: Divergence | None
 
 
-def confirmed(engine: Engine, profile: Profile, posture: str) -> Confirmed:
-    """Play the scenarios of one posture on an engine and under its profile."""
+def confirmed(
+    engine: Engine, profile: Profile, posture: str, seen_of: SeenOf | None = None
+) -> Confirmed:
+    """Play the scenarios of one posture on an engine and under its profile.
+
+    ``seen_of`` returns what is compared of a trace, if that is not ``projected``.
+    """
+    seen_of = seen_of or projected
     value = getattr(profile, posture)
     others = [each for each in options()[posture] if each != value]
     shown_apart: set[str] = set()
@@ -83,11 +92,11 @@ def confirmed(engine: Engine, profile: Profile, posture: str) -> Confirmed:
             refused.append(why)
             continue
         ran += 1
-        seen = projected(theirs)
-        ours = projected(played(scenario, profile))
+        seen = seen_of(theirs)
+        ours = seen_of(played(scenario, profile))
         divergence = divergence or first_divergence(seen, ours)
         for other in others:
-            changed = projected(played(scenario, choosing(profile, posture, other)))
+            changed = seen_of(played(scenario, choosing(profile, posture, other)))
             if first_divergence(seen, changed) is not None:
                 shown_apart.add(other)
     found = tuple(each for each in others if each in shown_apart)

@@ -16,12 +16,24 @@ export class StepsOver extends Error {}
 /** The model called a tool that does not exist. */
 export class UnknownTool extends Error {}
 
+/** The model would be sent calls without results, whose ids the text names. */
+export class UnansweredCalls extends Error {}
+
+/** Returns an error of the SDK's as the harness is told of it. */
+function told(error: unknown): unknown {
+  const tool = unknownTool(error);
+  if (tool !== undefined) return new UnknownTool(`tool ${tool} not found`, { cause: error });
+  const { name, toolCallIds = [] } = error as { name?: unknown; toolCallIds?: string[] };
+  // Since 6; its class is exported by those versions alone.
+  return name === "AI_MissingToolResultsError" ? new UnansweredCalls(toolCallIds.join(", "), { cause: error }) : error;
+}
+
 export class TextAgent implements Agent {
   readonly #harness: Harness;
   readonly #config: ConfigTold;
   readonly #told = new Messages();
   readonly #own: Own;
-  readonly #played: Pick<Played, "model" | "middleware" | "tools" | "direct">;
+  readonly #played: Pick<Played, "model" | "middleware" | "tools" | "direct" | "sequential">;
   /** The answer of a run that streams. */
   #open: OpenAnswer | undefined;
   /** Ends it, where tools wait for that. */
@@ -37,6 +49,7 @@ export class TextAgent implements Agent {
       middleware: this.#with("wrap_model_call").map((at) => wrapModel(harness, this.#told, at)),
       tools: before(() => this.#answered(), { ...this.#toolSet(), ...own.tools }),
       direct: Object.entries(config.return_directly).flatMap(([name, is]) => (is ? [name] : [])),
+      sequential: config.sequential,
     };
   }
 
@@ -93,8 +106,7 @@ export class TextAgent implements Agent {
       await generated({ ...this.#played, ...own, messages: given, prepare });
     } catch (error) {
       this.#open?.fail(error);
-      const name = unknownTool(error);
-      throw name === undefined ? error : new UnknownTool(`tool ${name} not found`, { cause: error });
+      throw told(error);
     }
     const isOver = taken >= steps && !called.some((each) => this.#played.direct.includes(each));
     if (called.length && isOver) throw new StepsOver("the steps of the run are over");

@@ -1,15 +1,16 @@
 /**
- * A driver of the AI SDK: `generateText`, or `streamText`, over several steps.
+ * A driver of the AI SDK: an agent, `generateText` or `streamText`, over several steps.
  *
  * It owns the loop and nothing else. Model, tools and hooks stay with the harness and are
  * called back, so this program can neither interpret a scenario nor report of itself.
- * What is of one version alone is in its `version.ts`, which is put beside these files.
+ * What is of one version alone is in its `version.ts`, since 5 in `major.ts`, which is put
+ * beside these files.
  */
 import { createRequire } from "node:module";
 import process from "node:process";
 
 import { drive } from "../peer/driver.ts";
-import { StepsOver, TextAgent, UnknownTool } from "./agent.ts";
+import { StepsOver, TextAgent, UnansweredCalls, UnknownTool } from "./agent.ts";
 import { ownOf } from "./subject.ts";
 import { MORE, PROFILE } from "./version.ts";
 
@@ -40,6 +41,7 @@ await drive({
   },
   kindOf(error) {
     if (error instanceof StepsOver) return "max_iterations";
+    if (error instanceof UnansweredCalls) return "unanswered_calls";
     return error instanceof UnknownTool ? "unknown_tool" : "";
   },
   build: (harness, config, subject) => new TextAgent(harness, config, subject && ownOf(subject)),

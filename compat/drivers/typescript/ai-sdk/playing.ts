@@ -21,7 +21,7 @@ export interface Step {
 /** What a reader of a stream has at once: some text, or a call of a tool. */
 export type Chunk = string | { id: string; name: string; input: unknown };
 
-/** A run as both versions play it. */
+/** A run as each version plays it. */
 export interface Played {
   instruction: string;
   messages: Message[];
@@ -30,6 +30,8 @@ export interface Played {
   tools: Record<string, unknown>;
   /** Names of tools whose calls end the run, where a version can be told. */
   direct: string[];
+  /** Whether calls of a message run one after the other, where a version can be told. */
+  sequential: boolean;
   /** How many steps there may be. */
   steps: number;
   /** What a user's own subject brings. */

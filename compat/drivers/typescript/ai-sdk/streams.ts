@@ -56,7 +56,7 @@ export async function readWhole<Chunk>(
     },
     onError: async (event) => {
       errors.push(event.error);
-      await own.onError?.(event);
+      return (await own.onError?.(event)) as void; // 7 is told by it to ask again
     },
   });
   for await (const _ of fullStream);

@@ -32,10 +32,14 @@ const MIDDLEWARE = { transformParams: "before_model_rewrite_history", wrapGenera
 /** Functions among the settings; the last ones are of `streamText` alone. */
 const SETTINGS = [
   ...["prepareStep", "experimental_prepareStep", "onStepFinish", "experimental_repairToolCall"],
+  ...["repairToolCall", "onStart", "onStepStart", "onStepEnd", "onStepError", "onEnd"],
+  ...["onLanguageModelCallStart", "onLanguageModelCallEnd", "onToolExecutionStart", "onToolExecutionEnd"],
+  ...["experimental_onStart", "experimental_onStepStart", "experimental_onToolCallStart", "experimental_onToolCallFinish"],
   ...["onChunk", "onError", "onFinish", "onAbort", "experimental_transform"],
 ];
 /** Settings that act without being called. */
 const SET = [
+  ...["instructions", "toolApproval", "toolOrder", "toolCallConcurrency"],
   ...["maxSteps", "stopWhen", "system", "experimental_activeTools", "activeTools", "toolChoice"],
   ...["maxTokens", "maxOutputTokens", "temperature", "topP", "topK", "presencePenalty", "frequencyPenalty"],
   ...["stopSequences", "seed", "providerOptions", "headers"],

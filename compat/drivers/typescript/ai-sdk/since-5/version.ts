@@ -1,4 +1,4 @@
-/** What is of the AI SDK 5 alone: its models, the parts of its messages, its loop. */
+/** What is of the AI SDK since 5: its models, the parts of its messages, its loop. `major.ts` has what a version has alone. */
 import {
   type AssistantModelMessage,
   type ModelMessage,
@@ -16,24 +16,22 @@ import {
 
 import type { CallTold, MessageTold, Piece } from "../peer/frames.ts";
 import type { InfoTold, Settings } from "../peer/harness.ts";
+import { SPECIFICATION, STEP_END, USAGE, play, reasonOf, settingsOfRun } from "./major.ts";
 import { type Chunk, type Execute, type Kept, type Played, sent } from "./playing.ts";
 import { type Heard, readWhole } from "./streams.ts";
 
-export const PROFILE = "ai-sdk-5";
-/** What this version has beside what all of them have. */
-export const MORE = ["return_directly"];
+export { MORE, PROFILE } from "./major.ts";
 
 export type Message = ModelMessage;
-export type Model = Parameters<typeof wrapLanguageModel>[0]["model"];
-export type Middleware = Exclude<Parameters<typeof wrapLanguageModel>[0]["middleware"], readonly unknown[]>;
+export type Model = Extract<Parameters<typeof wrapLanguageModel>[0]["model"], { specificationVersion: typeof SPECIFICATION }>;
+type Layers = Parameters<typeof wrapLanguageModel>[0]["middleware"];
+export type Middleware = Omit<Exclude<Layers, readonly unknown[]>, "specificationVersion">;
 export type Asked = Parameters<Model["doGenerate"]>[0];
 export type Answered = Awaited<ReturnType<Model["doGenerate"]>>;
 export type Streamed = Awaited<ReturnType<Model["doStream"]>>;
 type Part = Streamed["stream"] extends ReadableStream<infer P> ? P : never;
 export type Prompt = Asked["prompt"];
 type Options = Record<string, Record<string, unknown>> | undefined;
-
-const USAGE = { inputTokens: undefined, outputTokens: undefined, totalTokens: undefined };
 
 /** Under which provider's name what the SDK has no place for travels: ids, names, extras. */
 const OURS = "refengine";
@@ -71,7 +69,7 @@ export function keptIn(of: object): Kept {
 /** Returns a model that answers by functions: in one piece, and in a stream. */
 export function modelOf(answer: (asked: Asked) => Promise<Answered>, stream: (asked: Asked) => Promise<Streamed>): Model {
   return {
-    specificationVersion: "v2",
+    specificationVersion: SPECIFICATION,
     provider: "refengine",
     modelId: "refengine",
     supportedUrls: {},
@@ -86,7 +84,7 @@ export function answered({ content, tool_calls: calls = [] }: MessageTold, kept:
   const asked = calls.map((each) => ({ ...callPart(each, each.arguments), input: each.arguments }));
   return {
     content: [...(content || providerOptions ? [text] : []), ...asked],
-    finishReason: calls.length ? "tool-calls" : "stop",
+    finishReason: reasonOf(calls.length ? "tool-calls" : "stop"),
     usage: USAGE,
     warnings: [],
   };
@@ -203,33 +201,36 @@ export function toolOf(description: string, execute: Execute): ToolSet[string] {
 /** Plays a run: one call of `generateText` or `streamText`, with what a subject gives it. */
 export async function generated(played: Played): Promise<void> {
   const { instruction, messages, model, tools, steps: most, direct, own, signal } = played;
-  const { stopWhen = own.isBare ? [] : stepCountIs(1), prepareStep, onStepFinish, ...more } = own.settings as OwnSettings;
+  const { stopWhen = own.isBare ? [] : stepCountIs(1), prepareStep, ...more } = own.settings as OwnSettings;
+  const ended = (own.settings[STEP_END] ?? more.onStepFinish) as Given["onStepFinish"];
   const middleware = [...own.middleware, ...played.middleware];
   const given: Given = {
     ...(instruction ? { system: instruction } : {}),
+    ...settingsOfRun(played),
     ...more,
-    model: middleware.length ? wrapLanguageModel({ model, middleware }) : model,
+    model: middleware.length ? wrapLanguageModel({ model, middleware: middleware as Layers }) : model,
     messages,
     ...(Object.keys(tools).length ? { tools: tools as ToolSet } : {}),
-    stopWhen: [stepCountIs(most), ...direct.map(hasToolCall), ...[stopWhen].flat()],
+    stopWhen: [stepCountIs(most), ...direct.map((name) => hasToolCall(name)), ...[stopWhen].flat()],
     prepareStep: async (step) => {
       const asked = prepareStep ? { ...step, messages: step.messages.filter((each) => !isNothing(each)) } : step;
       const first = await prepareStep?.(asked);
       const left = await played.prepare(first?.messages ?? step.messages);
       return { ...first, ...(left ? { messages: left } : {}) };
     },
-    onStepFinish: async (step) => {
+    [STEP_END]: async (step: StepResult<ToolSet>) => {
       played.finished({
         said: { role: "assistant", content: step.content.flatMap(saidPart) },
         results: step.response.messages.filter((each) => each.role === "tool"),
       });
-      await onStepFinish?.(step);
+      await ended?.(step);
     },
     maxRetries: 0,
     abortSignal: signal,
   };
   if (played.said) await told(given, played.said);
-  else await generateText(given as Parameters<typeof generateText<ToolSet>>[0]);
+  else if (own.isBare) await play(given);
+  else await generateText(given as unknown as Parameters<typeof generateText<ToolSet>>[0]);
 }
 
 function told(given: Given, said: (chunk: Chunk) => void): Promise<void> {
@@ -241,8 +242,8 @@ function told(given: Given, said: (chunk: Chunk) => void): Promise<void> {
 }
 
 type Told = Parameters<NonNullable<Given["onChunk"]>>[0]["chunk"];
-type Given = Parameters<typeof streamText<ToolSet>>[0];
-type OwnSettings = Omit<Partial<Parameters<typeof generateText<ToolSet>>[0]>, "model" | "messages" | "prompt">;
+export type Given = Parameters<typeof streamText<ToolSet>>[0];
+type OwnSettings = Omit<Partial<Given>, "model" | "messages" | "prompt">;
 type Said = StepResult<ToolSet>["content"][number];
 
 function saidPart(part: Said): Exclude<AssistantModelMessage["content"], string> {
