@@ -33,6 +33,7 @@ __all__ = [
     "PROFILES",
     "PYDANTIC_AI_2",
     "SEED_001",
+    "STRANDS_1",
     "Profile",
     "choosing",
     "differences",
@@ -190,3 +191,4 @@ LANGCHAIN_1: Final = profile("langchain-1")
 LANGGRAPH_PREBUILT_1: Final = profile("langgraph-prebuilt-1")
 PYDANTIC_AI_2: Final = profile("pydantic-ai-2")
 OPENAI_AGENTS_0: Final = profile("openai-agents-0")
+STRANDS_1: Final = profile("strands-1")

@@ -1,0 +1,155 @@
+"""Messages as strands keeps them, of blocks of content, and back.
+
+A message there is the user's or an answer; results stand in one of the user's, all
+those of an answer together. What has no place there travels in a key of its own, beside
+the block or in the call, which the framework leaves alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+from refengine.messages import Message, MessageChunk, ToolCall, ToolCallChunk
+from refengine.testing.recorder import snapshot
+
+Item: TypeAlias = Any
+"""A message of a history, or a part of it: a dict of the framework."""
+_OURS: Final = "refengine"
+
+
+def theirs(messages: Iterable[Message]) -> list[Item]:
+    """Return our messages as the framework's; results that follow share one."""
+    made: list[Item] = []
+    for each in messages:
+        role = "user" if each.role == "tool" else each.role
+        blocks = list(_blocks(each))
+        if each.role == "tool" and made and _has_results(made[-1]):
+            made[-1]["content"] += blocks
+        else:
+            made.append({"role": role, "content": blocks})
+    return made
+
+
+def _has_results(item: Item) -> bool:
+    return any("toolResult" in block for block in item["content"])
+
+
+def _blocks(message: Message) -> Iterator[Item]:
+    beside = _beside(message)
+    if message.role == "tool":
+        text = [{"text": message.content}]
+        called = message.tool_call_id or ""
+        result = {"toolUseId": called, "status": "success", "content": text}
+        yield {"toolResult": result, **beside}
+        return
+    if message.content or not message.tool_calls:
+        yield {"text": message.content, **beside}
+        beside = {}
+    for call in message.tool_calls:
+        yield {"toolUse": their_call(call), **beside}
+        beside = {}
+
+
+def _beside(message: Message) -> dict[str, Any]:
+    fields = {each: getattr(message, each) for each in ("id", "name", "extra")}
+    # A result that names no tool is told from one that the framework made.
+    always = {"name"} if message.role == "tool" else ()
+    kept = {each: fields[each] for each in fields if fields[each] or each in always}
+    return {_OURS: snapshot(kept)} if kept else {}
+
+
+def their_call(call: ToolCall) -> Item:
+    """Return a call of ours; its arguments are an object."""
+    meant = json.loads(call.arguments)
+    about = {"toolUseId": call.id, "name": call.name, "input": meant}
+    return {**about, _OURS: call.arguments}
+
+
+def our_call(use: Mapping[str, Any]) -> ToolCall:
+    """Return a call, its arguments as they were written if they still are those."""
+    text = use.get(_OURS)
+    if text is None or json.loads(text) != use["input"]:
+        text = json.dumps(use["input"])
+    return ToolCall(use["toolUseId"], use["name"], text)
+
+
+def ours(items: Iterable[Item]) -> tuple[Message, ...]:
+    """Return messages of the framework as ours."""
+    made: list[Message] = []
+    names: dict[str, str] = {}
+    for item in items:
+        if _has_results(item):
+            made += our_results(item, names)
+            continue
+        made.append(our_message(item))
+        names |= {call.id: call.name for call in made[-1].tool_calls}
+    return tuple(made)
+
+
+def our_results(item: Item, names: Mapping[str, str]) -> Iterator[Message]:
+    """Yield the results that a message of the user's brings."""
+    for block in item["content"]:
+        called = block["toolResult"]["toolUseId"]
+        about: Mapping[str, Any] = {"name": names.get(called), **block.get(_OURS, {})}
+        text = _text(block["toolResult"]["content"])
+        yield Message("tool", text, tool_call_id=called, **about)
+
+
+def our_message(item: Item) -> Message:
+    """Return a message that brings no results."""
+    blocks = item["content"]
+    own: Mapping[str, Any] = next((b[_OURS] for b in blocks if _OURS in b), {})
+    calls = tuple(our_call(each["toolUse"]) for each in blocks if "toolUse" in each)
+    return Message(item["role"], _text(blocks), calls, **own)
+
+
+def _text(blocks: Iterable[Item]) -> str:
+    return "".join(each.get("text", "") for each in blocks)
+
+
+def annotate(item: Item, said: Message) -> None:
+    """Write beside an answer that the framework made what it has no place for."""
+    for use in (each["toolUse"] for each in item["content"] if "toolUse" in each):
+        for call in said.tool_calls:
+            if their_call(call) == {**use, _OURS: call.arguments}:
+                use[_OURS] = call.arguments
+    for block in item["content"][:1]:
+        block.update(_beside(said))
+
+
+def stopped(message: Message) -> str:
+    """Return why an answer ended, as a model says it."""
+    return "tool_use" if message.tool_calls else "end_turn"
+
+
+def text_event(text: str) -> Item:
+    """Return a piece of an answer's text as a model's stream brings it."""
+    return {"contentBlockDelta": {"delta": {"text": text}}}
+
+
+def call_events(piece: ToolCallChunk, number: int, *, begins: bool) -> Iterator[Item]:
+    """Yield what a piece of a call is in a model's stream; the first one begins it."""
+    at = {"contentBlockIndex": number}
+    if begins:
+        begun = {"toolUse": {"toolUseId": piece.id, "name": piece.name}}
+        yield {"contentBlockStart": {"start": begun, **at}}
+    delta = {"toolUse": {"input": piece.arguments}}
+    yield {"contentBlockDelta": {"delta": delta, **at}}
+
+
+def our_chunk(event: Item) -> MessageChunk | None:
+    """Return a piece of an answer; None for what brings none."""
+    if "contentBlockStart" in event and "toolUse" in event["contentBlockStart"]["start"]:
+        start = event["contentBlockStart"]
+        use = start["start"]["toolUse"]
+        begun = ToolCallChunk(start["contentBlockIndex"], use["toolUseId"], use["name"])
+        return MessageChunk("", (begun,))
+    if "contentBlockDelta" not in event:
+        return None
+    delta = event["contentBlockDelta"]["delta"]
+    if "text" in delta:
+        return MessageChunk(delta["text"])
+    at = event["contentBlockDelta"]["contentBlockIndex"]
+    return MessageChunk("", (ToolCallChunk(at, arguments=delta["toolUse"]["input"]),))
