@@ -96,8 +96,10 @@ class Profile:
     unknown_tool: Literal["abort", "answered"]
     """a call to a tool that is not there, without unknown_tools_handler: it ends the
     run, or its result says so, through the wrappers and with an event"""
-    wrapper_raises: Literal["abort"]
-    """an exception that leaves the tool onion"""
+    wrapper_raises: Literal["abort", "answered"]
+    """an exception of a tool, or of a wrapper around it: it goes on outwards and ends
+    the run unless a wrapper catches it; or a result says so, a tool's to the wrappers
+    around it, too"""
     swallowed_interrupt: Literal["raised_again", "lost"]
     """an interrupt went through a wrapper which then returned normally"""
     resumed_iteration: Literal["goes_on", "begins_again"]

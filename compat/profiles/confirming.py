@@ -42,6 +42,7 @@ _ABSENT: Final = re.compile(
             r"Unknown tool name: '.*?'\. (?:Available tools: .*|No tools available\.)",
             r"Model tried to call unavailable tool '.*?'\. Available tools: [^.]*\.",
             r"Model tried to call unavailable tool '.*?'\. No tools are available\.",
+            r"Unknown tool: [\w-]+",
         )
     )
 )

@@ -32,6 +32,7 @@ from strands.plugins import Plugin
 
 from compat.engines.strands.messages import (
     annotate,
+    named_result,
     our_call,
     our_message,
     ours,
@@ -39,7 +40,7 @@ from compat.engines.strands.messages import (
     their_call,
     theirs,
 )
-from compat.engines.strands.values import RunDeps, WorldsTool, result_of
+from compat.engines.strands.values import RunDeps, WorldsTool
 from refengine.context import Context
 from refengine.hooks import AgentConfig
 from refengine.messages import Message, ToolCall
@@ -257,7 +258,10 @@ async def _wrap_tool(
     result = await hook.call(at_call(deps.ctx, deps.ctx, call.id), value, rest)
     last = _result(told, ToolResultEvent)
     unchanged = last is not None and _text(last) == result.result
-    yield last if unchanged else ToolResultEvent(result_of(call.id, result.result))
+    if unchanged:
+        yield last
+    else:
+        yield ToolResultEvent(named_result(call.id, result.result, call.name))
 
 
 def _text(event: ToolResultEvent) -> str:

@@ -39,10 +39,8 @@ def _has_results(item: Item) -> bool:
 def _blocks(message: Message) -> Iterator[Item]:
     beside = _beside(message)
     if message.role == "tool":
-        text = [{"text": message.content}]
-        called = message.tool_call_id or ""
-        result = {"toolUseId": called, "status": "success", "content": text}
-        yield {"toolResult": result, **beside}
+        result = their_result(message.tool_call_id or "", message.content)
+        yield {"toolResult": {**result, **beside}}
         return
     if message.content or not message.tool_calls:
         yield {"text": message.content, **beside}
@@ -50,6 +48,16 @@ def _blocks(message: Message) -> Iterator[Item]:
     for call in message.tool_calls:
         yield {"toolUse": their_call(call), **beside}
         beside = {}
+
+
+def their_result(call_id: str, text: str) -> Item:
+    """Return a call's result."""
+    return {"toolUseId": call_id, "status": "success", "content": [{"text": text}]}
+
+
+def named_result(call_id: str, text: str, name: str) -> Item:
+    """Return a call's result that knows its tool, whatever becomes of the id."""
+    return {**their_result(call_id, text), _OURS: {"name": name}}
 
 
 def _beside(message: Message) -> dict[str, Any]:
@@ -91,9 +99,10 @@ def ours(items: Iterable[Item]) -> tuple[Message, ...]:
 def our_results(item: Item, names: Mapping[str, str]) -> Iterator[Message]:
     """Yield the results that a message of the user's brings."""
     for block in item["content"]:
-        called = block["toolResult"]["toolUseId"]
-        about: Mapping[str, Any] = {"name": names.get(called), **block.get(_OURS, {})}
-        text = _text(block["toolResult"]["content"])
+        result = block["toolResult"]
+        called = result["toolUseId"]
+        about: Mapping[str, Any] = {"name": names.get(called), **result.get(_OURS, {})}
+        text = _text(result["content"])
         yield Message("tool", text, tool_call_id=called, **about)
 
 

@@ -7,6 +7,7 @@ tells is read from ``stream_async``, which is pulled.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any, cast
@@ -41,6 +42,9 @@ from refengine.testing.telling import StreamedAnswers, Tell, in_lock_step, to_th
 from refengine.tools import NO_OPTIONS, Options, as_meta
 
 Told = AgentEvent | Message
+# What a tool raised becomes a result, and is logged: with a handler that does nothing
+# it is not printed, either.
+logging.getLogger("strands").addHandler(logging.NullHandler())
 
 
 def agent_of(engine: str, config: ChatModelAgentConfig) -> GeneratedAgent:
@@ -80,6 +84,7 @@ class _Run:
         infos = {each.name: each.tool.info for each in every}
         self._deps = RunDeps(engine, run_context(config.name), streams, infos)
         self._agent: Agent | None = None
+        self._answers = False  # the next message is an answer, as hooks left it
         self._limited = False
 
     def made(self, answered: Tell[Told]) -> Agent:
@@ -132,7 +137,13 @@ class _Run:
     async def _work(self, tell: Tell[Told]) -> None:
         pieces = StreamedAnswers(tell, self._config.name)
         streams = self._deps.streams
-        self._agent = self.made(_nobody if streams else tell)
+
+        async def answered(answer: Message) -> None:
+            self._answers = True
+            if not streams:
+                await tell(answer)
+
+        self._agent = self.made(answered)
         limits: Any = {"turns": self._config.max_iterations}
         events = self._agent.stream_async(theirs(self._given), limits=limits)
         async with aclosing(cast("Any", events)):
@@ -148,10 +159,10 @@ class _Run:
     async def _follow(self, event: Any, tell: Tell[Told]) -> None:  # noqa: ANN401  # of any kind
         if "start_event_loop" in event:
             self._deps.asked += 1
-        if "message" in event and event["message"]["role"] == "user":
-            names = self._names()
-            for each in our_results(event["message"], names):
+        if "message" in event and not self._answers:
+            for each in our_results(event["message"], self._names()):
                 await tell(each)
+        self._answers &= "message" not in event
         if "result" in event:
             self._limited = event["result"].stop_reason == "limit_turns"
 

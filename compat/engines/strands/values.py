@@ -14,6 +14,7 @@ from compat.engines.frame import FrameRefusals
 from compat.engines.strands.messages import (
     Item,
     call_events,
+    named_result,
     our_call,
     ours,
     stopped,
@@ -76,12 +77,7 @@ class WorldsTool(AgentTool):
         del invocation_state
         call = our_call(tool_use)
         text = await invoked(self._tool, self._deps.ctx, call.id, call.arguments)
-        yield result_of(call.id, text)
-
-
-def result_of(call_id: str, text: str) -> Any:  # noqa: ANN401  # as the framework has it
-    """Return a call's result as the framework keeps it."""
-    return {"toolUseId": call_id, "status": "success", "content": [{"text": text}]}
+        yield named_result(call.id, text, self.tool_name)
 
 
 class PlayedModel(Model):
