@@ -150,7 +150,10 @@ def call_events(piece: ToolCallChunk, number: int, *, begins: bool) -> Iterator[
 
 def our_chunk(event: Item) -> MessageChunk | None:
     """Return a piece of an answer; None for what brings none."""
-    if "contentBlockStart" in event and "toolUse" in event["contentBlockStart"]["start"]:
+    if (
+        "contentBlockStart" in event
+        and "toolUse" in event["contentBlockStart"]["start"]
+    ):
         start = event["contentBlockStart"]
         use = start["start"]["toolUse"]
         begun = ToolCallChunk(start["contentBlockIndex"], use["toolUseId"], use["name"])

@@ -127,10 +127,10 @@ class _Run:
             try:
                 await self._work(tell)
             except Exception as error:
+                self._deps.stop_if_refused()
                 self._name(error)
                 raise
-            finally:
-                self._deps.stop_if_refused()
+            self._deps.stop_if_refused()
 
         return to_the_end(in_lock_step(work), self._left, self._config.name)
 
