@@ -1,10 +1,10 @@
 """The door to ``Agent`` of strands-agents.
 
 Each handler becomes a ``Plugin`` of its name, which adds hooks and middleware for just
-what the handler has; a struct middleware becomes one that brings its tools. Hooks before
-the model are hook events, since those come before all middleware; hooks behind it are
-the ``Output`` of the stage that asks the model, since a hook event behind the model only
-looks. Needs the extra ``strands``, when it builds and not before.
+what the handler has; a struct middleware becomes one that brings its tools. A hook
+before the model is a hook event, since those come before all middleware; one behind it
+is an ``Output`` of the stage that asks the model, since a hook event there only looks.
+Needs the extra ``strands``, when it builds and not before.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ DECLARED: Final = (OF_HOOKS - {"wrap_streamable", "adapted_structs"}) | {
 class StrandsEngine:
     """Builds agents with ``strands.Agent``; ``max_iterations`` is a limit of turns.
 
-    What is not declared has no place there, or none that does the same: a tool ends a
-    run by cancelling its agent, and what only a tool's or a hook's own interrupt could
-    do needs an agent that is kept.
+    What is not declared has no place there, or is not wired: a tool ends a run only by
+    cancelling its agent, arguments that are no object are thrown away, and what waits
+    for a person needs an agent that is kept.
     """
 
     name = "strands"

@@ -148,20 +148,22 @@ def call_events(piece: ToolCallChunk, number: int, *, begins: bool) -> Iterator[
     yield {"contentBlockDelta": {"delta": delta, **at}}
 
 
-def our_chunk(event: Item) -> MessageChunk | None:
-    """Return a piece of an answer; None for what brings none."""
-    if (
-        "contentBlockStart" in event
-        and "toolUse" in event["contentBlockStart"]["start"]
-    ):
-        start = event["contentBlockStart"]
-        use = start["start"]["toolUse"]
-        begun = ToolCallChunk(start["contentBlockIndex"], use["toolUseId"], use["name"])
-        return MessageChunk("", (begun,))
-    if "contentBlockDelta" not in event:
+def begun_by(event: Item) -> Item:
+    """Return the call that an event of a stream begins; None for another event."""
+    return event.get("contentBlockStart", {}).get("start", {}).get("toolUse")
+
+
+def our_chunk(event: Item, begun: Item) -> MessageChunk | None:
+    """Return a piece of an answer; None for what brings none.
+
+    ``begun`` is the call that the event before began: what it is called is told with
+    the first of its arguments.
+    """
+    block = event.get("contentBlockDelta")
+    if block is None:
         return None
-    delta = event["contentBlockDelta"]["delta"]
-    if "text" in delta:
-        return MessageChunk(delta["text"])
-    at = event["contentBlockDelta"]["contentBlockIndex"]
-    return MessageChunk("", (ToolCallChunk(at, arguments=delta["toolUse"]["input"]),))
+    if "text" in block["delta"]:
+        return MessageChunk(block["delta"]["text"])
+    named = (begun["toolUseId"], begun["name"]) if begun else ("", "")
+    more = block["delta"]["toolUse"]["input"]
+    return MessageChunk("", (ToolCallChunk(block["contentBlockIndex"], *named, more),))

@@ -23,7 +23,13 @@ from compat.engines.strands.hooks import (
     ToolsPlugin,
     tools_of,
 )
-from compat.engines.strands.messages import our_chunk, our_results, ours, theirs
+from compat.engines.strands.messages import (
+    begun_by,
+    our_chunk,
+    our_results,
+    ours,
+    theirs,
+)
 from compat.engines.strands.values import PlayedModel, RunDeps
 from refengine.agent import ChatModelAgentConfig
 from refengine.events import AgentEvent
@@ -85,6 +91,7 @@ class _Run:
         self._deps = RunDeps(engine, run_context(config.name), streams, infos)
         self._agent: Agent | None = None
         self._answers = False  # the next message is an answer, as hooks left it
+        self._begun: Any = None
         self._limited = False
 
     def made(self, answered: Tell[Told]) -> Agent:
@@ -150,11 +157,18 @@ class _Run:
             try:
                 async for event in events:
                     if streams and "event" in event:
-                        await _take(event["event"], pieces)
+                        await self._take(event["event"], pieces)
                     await self._follow(event, tell)
             except Exception as error:
                 await pieces.end(error)
                 raise
+
+    async def _take(self, event: Any, pieces: StreamedAnswers) -> None:  # noqa: ANN401  # of a stream
+        if "messageStop" in event:
+            await pieces.end()
+        elif (chunk := our_chunk(event, self._begun)) is not None:
+            pieces.add(chunk)
+        self._begun = begun_by(event)
 
     async def _follow(self, event: Any, tell: Tell[Told]) -> None:  # noqa: ANN401  # of any kind
         if "start_event_loop" in event:
@@ -181,10 +195,3 @@ class _Run:
         if isinstance(cause, Exception) and blamed(cause) is not cause:
             blame(error, blamed(cause))
         blame(error, FrameworkError(error))
-
-
-async def _take(event: Any, pieces: StreamedAnswers) -> None:  # noqa: ANN401  # of any kind
-    if "messageStop" in event:
-        await pieces.end()
-    elif (chunk := our_chunk(event)) is not None:
-        pieces.add(chunk)
