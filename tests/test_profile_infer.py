@@ -61,7 +61,7 @@ def test_one_changed_posture_is_found_whichever_it_is(posture, option) -> None:
     assert seen.contradicts == bool(differs)
 
 
-FRAMEWORKS = ("langchain", "langgraph", "openai-agents", "pydantic-ai")
+FRAMEWORKS = ("langchain", "langgraph", "openai-agents", "pydantic-ai", "strands")
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
@@ -72,11 +72,12 @@ def test_frameworks_show_what_was_confirmed_and_no_more(name) -> None:
     listed = set(unconfirmed()[loaded.profile.name])
 
     assert shown <= set(options()) - listed
-    # two of their options are told apart only by an engine with both lists
+    # what tells these from others needs what their engines do not do, or not declare
     beyond = {
         "langgraph": {"after_hooks"},
         "openai-agents": {"answer"},
         "pydantic-ai": {"changed_call_id"},
+        "strands": {"failing_call"},
     }
     assert set(options()) - listed - shown == beyond.get(name, set())
     assert seen.nearest == loaded.profile
