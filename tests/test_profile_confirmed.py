@@ -85,7 +85,7 @@ def test_the_lists_of_unconfirmed_postures_do_not_grow_by_accident() -> None:
         "langgraph-prebuilt-1": 20,
         "pydantic-ai-2": 23,
         "openai-agents-0": 28,
-        "strands-1": 20,
+        "strands-1": 18,
         "langchain-js-1": 1,
         "eino-0.9": 1,
     }

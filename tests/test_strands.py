@@ -151,11 +151,21 @@ def test_the_pieces_of_two_calls_that_come_mixed_are_two_calls() -> None:
     assert [each.data["name"] for each in trace.of("tool_start")] == ["t", "u"]
 
 
-def test_two_tools_of_one_name_are_refused() -> None:
-    [told] = trace_of(ENGINE, ONE_CALL, tools=[TOOL, TOOL])
+def test_tools_whose_names_differ_by_a_dash_are_refused() -> None:
+    tools = [{**TOOL, "name": each} for each in ("a-b", "a_b")]
+    [told] = trace_of(ENGINE, ONE_CALL, tools=tools)
 
     assert told.kind == "build_error"
-    assert "Tool name 't' already exists" in str(told.data)
+    assert "Cannot add a duplicate tool which differs by a" in str(told.data)
+
+
+def test_a_given_call_without_arguments_is_refused() -> None:
+    asked = {"input": ["assistant:a[1:t()]"]}
+    trace = trace_of(ENGINE, ["assistant:x"], run_=asked)
+
+    assert "'arguments_text', which call '1' of tool 't' needs" in str(
+        refusal_of(trace)
+    )
 
 
 def test_an_answer_that_says_nothing_is_shown_as_blank_text() -> None:

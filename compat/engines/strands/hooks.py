@@ -94,8 +94,8 @@ class ToolsPlugin(Plugin):
 
     name = ""
 
-    def __init__(self, owner: str, tools: list[WorldsTool]) -> None:
-        self.name = owner
+    def __init__(self, at: int, tools: list[WorldsTool]) -> None:
+        self.name = f"middlewares[{at}]"
         self._brought = tools
         super().__init__()
 
@@ -143,9 +143,11 @@ async def _before_agent(hook: _Hook, event: BeforeInvocationEvent) -> None:
     """Let the handler edit the agent, which is this run's own."""
     hook.deps.unchanged(await hook.call(Context(), hook.shown), hook.where)
     event.agent.system_prompt = hook.shown.instruction or None
-    registry = event.agent.tool_registry
-    registry.registry.clear()
-    registry.process_tools(tools_of(hook.shown.tools, hook.deps))
+    there = event.agent.tool_registry
+    there.registry.clear()
+    there.process_tools(tools_of(hook.shown.tools, hook.deps))
+    left = {each.name: each for each in hook.shown.tools}
+    hook.shown.tools = [left[name] for name in there.registry]
 
 
 async def _rewritten(
@@ -160,7 +162,7 @@ async def _rewritten(
 async def _before_model(hook: _Hook, event: BeforeModelCallEvent) -> None:
     left = await _rewritten(hook, ours(event.agent.messages))
     if left is not None:
-        event.agent.messages[:] = theirs(left)
+        event.agent.messages[:] = theirs(hook.deps, left)
 
 
 async def _after_model(hook: _Hook, made: InvokeModelResult) -> InvokeModelResult:
@@ -169,12 +171,14 @@ async def _after_model(hook: _Hook, made: InvokeModelResult) -> InvokeModelResul
     if left is None:
         return made
     *before, last = left or (Message("assistant"),)
-    agent.messages[:] = theirs(before)
-    return InvokeModelResult(_answer(last, answer))
+    agent.messages[:] = theirs(hook.deps, before)
+    return InvokeModelResult(_answer(hook, last, answer))
 
 
-def _answer(said: Message, instead_of: ModelStopReason | None = None) -> Any:  # noqa: ANN401  # as the framework has it
-    [message] = theirs([said])
+def _answer(
+    hook: _Hook, said: Message, instead_of: ModelStopReason | None = None
+) -> Any:  # noqa: ANN401  # as the framework has it
+    [message] = theirs(hook.deps, [said])
     usage: Any = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
     told: Any = (usage, {"latencyMs": 0})
     if instead_of is not None:
@@ -215,7 +219,7 @@ async def _wrap_model(
         if event is not last:
             yield event
     unchanged = last is not None and our_message(last.message) == said
-    yield last if unchanged else _answer(said, last)
+    yield last if unchanged else _answer(hook, said, last)
 
 
 def _result(told: list[Any], kind: type[Any]) -> Any:  # noqa: ANN401  # of that kind
@@ -233,7 +237,7 @@ def _asking(
     if not known.keys() >= {info.name for info in passed.tools}:
         hook.deps.refuse("edited_config", hook.where)
     return context.replace(
-        messages=theirs(messages),
+        messages=theirs(hook.deps, messages),
         system_prompt=instruction,
         tool_specs=[known[info.name] for info in passed.tools],
     )
@@ -249,8 +253,8 @@ async def _wrap_tool(
         deps.unchanged(left, hook.where)
         passed, asked = ToolCall(value.call_id, value.name, value.arguments), context
         if passed != call:
-            deps.parsed(passed)
-            asked = context.replace(tool_use=their_call(passed))
+            use = their_call(passed, deps.parsed(passed))
+            asked = context.replace(tool_use=use)
         told[:] = [event async for event in inner(asked)]
         return ToolCallResult(_text(_result(told, ToolResultEvent)))
 

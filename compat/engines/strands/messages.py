@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
+from compat.engines.frame import FrameRefusals
 from refengine.messages import Message, MessageChunk, ToolCall, ToolCallChunk
 from refengine.testing.recorder import snapshot
 
@@ -19,12 +20,15 @@ Item: TypeAlias = Any
 _OURS: Final = "refengine"
 
 
-def theirs(messages: Iterable[Message]) -> list[Item]:
-    """Return our messages as the framework's; results that follow share one."""
+def theirs(frame: FrameRefusals, messages: Iterable[Message]) -> list[Item]:
+    """Return our messages as the framework's; results that follow share one.
+
+    Refuses arguments that are not a JSON object.
+    """
     made: list[Item] = []
     for each in messages:
         role = "user" if each.role == "tool" else each.role
-        blocks = list(_blocks(each))
+        blocks = list(_blocks(frame, each))
         if each.role == "tool" and made and _has_results(made[-1]):
             made[-1]["content"] += blocks
         else:
@@ -36,7 +40,7 @@ def _has_results(item: Item) -> bool:
     return any("toolResult" in block for block in item["content"])
 
 
-def _blocks(message: Message) -> Iterator[Item]:
+def _blocks(frame: FrameRefusals, message: Message) -> Iterator[Item]:
     beside = _beside(message)
     if message.role == "tool":
         result = their_result(message.tool_call_id or "", message.content)
@@ -46,7 +50,7 @@ def _blocks(message: Message) -> Iterator[Item]:
         yield {"text": message.content, **beside}
         beside = {}
     for call in message.tool_calls:
-        yield {"toolUse": their_call(call), **beside}
+        yield {"toolUse": their_call(call, frame.parsed(call)), **beside}
         beside = {}
 
 
@@ -68,9 +72,8 @@ def _beside(message: Message) -> dict[str, Any]:
     return {_OURS: snapshot(kept)} if kept else {}
 
 
-def their_call(call: ToolCall) -> Item:
-    """Return a call of ours; its arguments are an object."""
-    meant = json.loads(call.arguments)
+def their_call(call: ToolCall, meant: Mapping[str, Any]) -> Item:
+    """Return a call of ours, and what its arguments mean."""
     about = {"toolUseId": call.id, "name": call.name, "input": meant}
     return {**about, _OURS: call.arguments}
 
@@ -122,10 +125,13 @@ def annotate(item: Item, said: Message) -> None:
     """Write beside an answer that the framework made what it has no place for."""
     for use in (each["toolUse"] for each in item["content"] if "toolUse" in each):
         for call in said.tool_calls:
-            if their_call(call) == {**use, _OURS: call.arguments}:
-                use[_OURS] = call.arguments
+            if their_call(call, use["input"]) == {**use, _OURS: call.arguments}:
+                use[_OURS] = call.arguments  # see ``our_call``, which compares
+    beside = _beside(said)
+    if beside and not item["content"]:
+        item["content"].append({"text": ""})
     for block in item["content"][:1]:
-        block.update(_beside(said))
+        block.update(beside)
 
 
 def stopped(message: Message) -> str:

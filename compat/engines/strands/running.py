@@ -8,12 +8,14 @@ tells is read from ``stream_async``, which is pulled.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import aclosing
+from itertools import chain
 from typing import Any, cast
 
 from strands import Agent
 from strands.agent import NullConversationManager
+from strands.plugins import Plugin
 from strands.tools.executors import ConcurrentToolExecutor, SequentialToolExecutor
 
 from compat.engines.capabilities import hooks_by_name
@@ -45,7 +47,7 @@ from refengine.testing.doors import (
     run_context,
 )
 from refengine.testing.telling import StreamedAnswers, Tell, in_lock_step, to_the_end
-from refengine.tools import NO_OPTIONS, Options, as_meta
+from refengine.tools import NO_OPTIONS, Options, as_meta, normalise
 
 Told = AgentEvent | Message
 # What a tool raised becomes a result, and is logged: with a handler that does nothing
@@ -66,6 +68,15 @@ def agent_of(engine: str, config: ChatModelAgentConfig) -> GeneratedAgent:
 async def _nobody(_: Told) -> None: ...
 
 
+def _handlers(
+    config: ChatModelAgentConfig, deps: RunDeps, shown: AgentConfig
+) -> Iterator[Plugin]:
+    named = named_hooks(config.handlers)
+    for handler, found in zip(config.handlers, named, strict=True):
+        name, _ = hooks_by_name(handler)
+        yield HandlerPlugin(name, found, deps, shown)
+
+
 class _Run:
     """One run: its agent, what it tells, and what it has come to."""
 
@@ -79,16 +90,7 @@ class _Run:
     ) -> None:
         self._config = config
         self._given = given
-        metas = [as_meta(each) for each in config.tools_config.tools]
-        brought = [
-            [as_meta(each) for each in struct.additional_tools]
-            for struct in config.middlewares
-        ]
-        self._metas = metas
-        self._brought = brought
-        every = [*metas, *(each for some in brought for each in some)]
-        infos = {each.name: each.tool.info for each in every}
-        self._deps = RunDeps(engine, run_context(config.name), streams, infos)
+        self._deps = RunDeps(engine, run_context(config.name), streams)
         self._agent: Agent | None = None
         self._answers = False  # the next message is an answer, as hooks left it
         self._begun: Any = None
@@ -97,13 +99,15 @@ class _Run:
     def made(self, answered: Tell[Told]) -> Agent:
         """Return the agent of this run; raises what the framework refuses."""
         config, deps = self._config, self._deps
+        tools = [as_meta(each) for each in config.tools_config.tools]
+        added = [[*map(as_meta, each.additional_tools)] for each in config.middlewares]
+        every = normalise([*tools, *chain.from_iterable(added)])
         run = tuple(self._given), NO_OPTIONS
-        shown = AgentConfig(config.instruction, list(self._metas), run)
+        shown = AgentConfig(config.instruction, every, run)
         one_by_one = config.tools_config.sequential
-        named = zip(config.handlers, named_hooks(config.handlers), strict=True)
         return Agent(
             PlayedModel(config.model, deps),
-            tools=cast("list[Any]", tools_of(self._metas, deps)),
+            tools=cast("list[Any]", tools_of(tools, deps)),
             system_prompt=config.instruction or None,
             callback_handler=None,
             conversation_manager=NullConversationManager(),
@@ -114,13 +118,10 @@ class _Run:
             ),
             plugins=[
                 *(
-                    ToolsPlugin(f"middlewares[{at}]", tools_of(metas, deps))
-                    for at, metas in enumerate(self._brought)
+                    ToolsPlugin(at, tools_of(some, deps))
+                    for at, some in enumerate(added)
                 ),
-                *(
-                    HandlerPlugin(hooks_by_name(each)[0], found, deps, shown)
-                    for each, found in named
-                ),
+                *_handlers(config, deps, shown),
                 OwnPlugin(deps, answered),
             ],
         )
@@ -151,8 +152,9 @@ class _Run:
                 await tell(answer)
 
         self._agent = self.made(answered)
+        given = theirs(self._deps, self._given)
         limits: Any = {"turns": self._config.max_iterations}
-        events = self._agent.stream_async(theirs(self._given), limits=limits)
+        events = self._agent.stream_async(given, limits=limits)
         async with aclosing(cast("Any", events)):
             try:
                 async for event in events:

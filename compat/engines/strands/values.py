@@ -30,12 +30,13 @@ from refengine.tools import Tool, ToolInfo
 class RunDeps(FrameRefusals):
     """What belongs to one run: its agent is made for it, with these.
 
-    ``said`` is the last answer of the world's model, ``asked`` counts iterations.
+    ``said`` is the last answer of the world's model, ``asked`` counts iterations, and
+    ``tools`` has what the model is told of each tool.
     """
 
     ctx: Context
     streams: bool
-    tools: Mapping[str, ToolInfo]
+    tools: dict[str, ToolInfo] = field(default_factory=dict[str, ToolInfo], init=False)
     said: Message = field(default=Message("assistant"), init=False)
     asked: int = 0
 
@@ -45,14 +46,16 @@ class RunDeps(FrameRefusals):
 
 
 class WorldsTool(AgentTool):
-    """A tool of a world."""
+    """A tool of a world; of two of one name the last one wins, as of those of ``@tool``."""
 
     tool_type = "world"
+    supports_hot_reload = True
 
     def __init__(self, tool: Tool, deps: RunDeps) -> None:
         super().__init__()
         self._tool = tool
         self._deps = deps
+        deps.tools[tool.info.name] = tool.info
 
     @property
     def tool_name(self) -> str:
