@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from strands import Agent
 from strands.hooks import (
@@ -51,6 +51,8 @@ from refengine.tools import NO_OPTIONS, ToolCallInput, ToolCallResult, ToolMeta
 
 Events = AsyncIterator[Any]
 """What a stage tells; its result is the last one of its kind."""
+Inner = Callable[[Any], Events]
+"""The rest of a stage, as middleware around it calls it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,74 +66,65 @@ class _Hook:
     agent: Agent
 
 
-class HandlerPlugin(Plugin):
-    """A handler: its hooks, and no other."""
+class Adding(Plugin):
+    """A plugin of that name, which adds to an agent what a function adds."""
 
-    name = ""
-
-    def __init__(
-        self,
-        owner: str,
-        found: Mapping[str, AsyncHook],
-        deps: RunDeps,
-        shown: AgentConfig,
-    ) -> None:
-        self.name = owner
-        self._found = found
-        self._given = deps, shown
+    def __init__(self, name: str, add: Callable[[Agent], object]) -> None:
+        self._name = name
+        self._add = add
         super().__init__()
 
-    def init_agent(self, agent: Agent) -> None:
-        """Add what the handler has."""
-        for name, call in self._found.items():
-            where = f"{name} of handler {self.name!r}"
-            add, act = _PLACES[name]
-            add(agent, partial(act, _Hook(call, where, *self._given, agent)))
-
-
-class ToolsPlugin(Plugin):
-    """A struct middleware: the tools that it brings."""
-
-    name = ""
-
-    def __init__(self, at: int, tools: list[WorldsTool]) -> None:
-        self.name = f"middlewares[{at}]"
-        self._brought = tools
-        super().__init__()
+    @property
+    def name(self) -> str:
+        """What an agent knows it by; it has one of each."""
+        return self._name
 
     def init_agent(self, agent: Agent) -> None:
-        """Add the tools."""
-        agent.tool_registry.process_tools(self._brought)
+        """Add it."""
+        self._add(agent)
 
 
-class OwnPlugin(Plugin):
-    """What the door itself hooks in, inside all handlers; it changes nothing."""
+def of_handler(
+    owner: str, found: Mapping[str, AsyncHook], deps: RunDeps, shown: AgentConfig
+) -> Adding:
+    """Return a handler: its hooks, and no other."""
 
-    name = "refengine:door"
+    def add(agent: Agent) -> None:
+        for name, call in found.items():
+            where = f"{name} of handler {owner!r}"
+            put, act = _PLACES[name]
+            put(agent, partial(act, _Hook(call, where, deps, shown, agent)))
 
-    def __init__(
-        self, deps: RunDeps, answered: Callable[[Message], Awaitable[None]]
-    ) -> None:
-        self._deps = deps
-        self._answered = answered
-        super().__init__()
+    return Adding(owner, add)
 
-    def init_agent(self, agent: Agent) -> None:
-        """Stand inside the middleware of all handlers."""
-        agent.add_middleware(InvokeModelStage.Output, self._tell)
-        agent.add_middleware(InvokeModelStage, self._annotate)
 
-    async def _tell(self, made: InvokeModelResult) -> InvokeModelResult:
-        await self._answered(our_message(made.result.message))
+def of_struct(at: int, tools: list[WorldsTool]) -> Adding:
+    """Return a struct middleware: the tools that it brings."""
+
+    def add(agent: Agent) -> None:
+        agent.tool_registry.process_tools(tools)
+
+    return Adding(f"middlewares[{at}]", add)
+
+
+def of_door(deps: RunDeps, answered: Callable[[Message], Awaitable[None]]) -> Adding:
+    """Return what the door itself hooks in, inside all handlers; it changes nothing."""
+
+    async def tell(made: InvokeModelResult) -> InvokeModelResult:
+        await answered(our_message(made.result.message))
         return made
 
-    async def _annotate(
-        self, context: InvokeModelContext, call: Callable[[Any], Events]
-    ) -> Events:
-        async for event in call(context):
+    async def note(context: InvokeModelContext, inner: Inner) -> Events:
+        async for event in inner(context):
             if isinstance(event, ModelStopReason):
-                annotate(event.message, self._deps.said)
+                annotate(event.message, deps.said)
             yield event
+
+    def add(agent: Agent) -> None:
+        _in(InvokeModelStage.Output)(agent, tell)
+        _in(InvokeModelStage)(agent, note)
+
+    return Adding("refengine:door", add)
 
 
 def tools_of(metas: list[ToolMeta], deps: RunDeps) -> list[WorldsTool]:
@@ -179,10 +172,12 @@ def _answer(
     hook: _Hook, said: Message, instead_of: ModelStopReason | None = None
 ) -> Any:  # noqa: ANN401  # as the framework has it
     [message] = theirs(hook.deps, [said])
-    usage: Any = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
-    told: Any = (usage, {"latencyMs": 0})
+    told: Any = (
+        {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0},
+        {"latencyMs": 0},
+    )
     if instead_of is not None:
-        told = instead_of["stop"][2:]
+        told = cast("Any", instead_of)["stop"][2:]
     return ModelStopReason(stopped(said), message, *told)
 
 
@@ -194,9 +189,7 @@ async def _after_agent(hook: _Hook, event: AfterInvocationEvent) -> None:
     hook.deps.unchanged(ctx, hook.where)
 
 
-async def _wrap_model(
-    hook: _Hook, context: InvokeModelContext, inner: Callable[[Any], Events]
-) -> Events:
+async def _wrap_model(hook: _Hook, context: InvokeModelContext, inner: Inner) -> Events:
     deps = hook.deps
     if deps.streams:
         deps.refuse("streamed_model_wraps", hook.where)
@@ -243,9 +236,7 @@ def _asking(
     )
 
 
-async def _wrap_tool(
-    hook: _Hook, context: ExecuteToolContext, inner: Callable[[Any], Events]
-) -> Events:
+async def _wrap_tool(hook: _Hook, context: ExecuteToolContext, inner: Inner) -> Events:
     deps, call = hook.deps, our_call(context.tool_use)
     told: list[Any] = []
 
@@ -273,12 +264,12 @@ def _text(event: ToolResultEvent) -> str:
     return "".join(each.get("text", "") for each in content)
 
 
-def _on(event: type[Any]) -> Callable[[Agent, Any], None]:
+def _on(kind: type[Any]) -> Callable[[Agent, Any], None]:
     def add(agent: Agent, act: Callable[[Any], Awaitable[None]]) -> None:
-        async def on_event(told: Any) -> None:  # noqa: ANN401  # of that kind
-            await act(told)  # of a partial the framework does not see that it is async
+        async def on_event(event: Any) -> None:  # noqa: ANN401  # of that kind
+            await act(event)  # of a partial the framework does not see that it is async
 
-        agent.add_hook(on_event, event)
+        agent.add_hook(on_event, kind)
 
     return add
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from compat.engines.frame import FrameRefusals
 from refengine.messages import Message, MessageChunk, ToolCall, ToolCallChunk
@@ -112,7 +112,9 @@ def our_results(item: Item, names: Mapping[str, str]) -> Iterator[Message]:
 def our_message(item: Item) -> Message:
     """Return a message that brings no results."""
     blocks = item["content"]
-    own: Mapping[str, Any] = next((b[_OURS] for b in blocks if _OURS in b), {})
+    own: Mapping[str, Any] = {}
+    for each in blocks:
+        own = own or each.get(_OURS, {})
     calls = tuple(our_call(each["toolUse"]) for each in blocks if "toolUse" in each)
     return Message(item["role"], _text(blocks), calls, **own)
 
@@ -134,7 +136,7 @@ def annotate(item: Item, said: Message) -> None:
         block.update(beside)
 
 
-def stopped(message: Message) -> str:
+def stopped(message: Message) -> Literal["tool_use", "end_turn"]:
     """Return why an answer ended, as a model says it."""
     return "tool_use" if message.tool_calls else "end_turn"
 

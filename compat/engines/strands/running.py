@@ -20,9 +20,9 @@ from strands.tools.executors import ConcurrentToolExecutor, SequentialToolExecut
 
 from compat.engines.capabilities import hooks_by_name
 from compat.engines.strands.hooks import (
-    HandlerPlugin,
-    OwnPlugin,
-    ToolsPlugin,
+    of_door,
+    of_handler,
+    of_struct,
     tools_of,
 )
 from compat.engines.strands.messages import (
@@ -65,7 +65,7 @@ def agent_of(engine: str, config: ChatModelAgentConfig) -> GeneratedAgent:
     return door_agent(config.name, start)
 
 
-async def _nobody(_: Told) -> None: ...
+async def _nobody(_: Message) -> None: ...
 
 
 def _handlers(
@@ -74,7 +74,7 @@ def _handlers(
     named = named_hooks(config.handlers)
     for handler, found in zip(config.handlers, named, strict=True):
         name, _ = hooks_by_name(handler)
-        yield HandlerPlugin(name, found, deps, shown)
+        yield of_handler(name, found, deps, shown)
 
 
 class _Run:
@@ -96,7 +96,7 @@ class _Run:
         self._begun: Any = None
         self._limited = False
 
-    def made(self, answered: Tell[Told]) -> Agent:
+    def made(self, answered: Tell[Message]) -> Agent:
         """Return the agent of this run; raises what the framework refuses."""
         config, deps = self._config, self._deps
         tools = [as_meta(each) for each in config.tools_config.tools]
@@ -117,12 +117,9 @@ class _Run:
                 SequentialToolExecutor() if one_by_one else ConcurrentToolExecutor()
             ),
             plugins=[
-                *(
-                    ToolsPlugin(at, tools_of(some, deps))
-                    for at, some in enumerate(added)
-                ),
+                *(of_struct(at, tools_of(some, deps)) for at, some in enumerate(added)),
                 *_handlers(config, deps, shown),
-                OwnPlugin(deps, answered),
+                of_door(deps, answered),
             ],
         )
 

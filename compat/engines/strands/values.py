@@ -46,16 +46,23 @@ class RunDeps(FrameRefusals):
 
 
 class WorldsTool(AgentTool):
-    """A tool of a world; of two of one name the last one wins, as of those of ``@tool``."""
-
-    tool_type = "world"
-    supports_hot_reload = True
+    """A tool of a world; one of its name may replace it, as one of ``@tool`` may."""
 
     def __init__(self, tool: Tool, deps: RunDeps) -> None:
         super().__init__()
         self._tool = tool
         self._deps = deps
         deps.tools[tool.info.name] = tool.info
+
+    @property
+    def tool_type(self) -> str:
+        """What kind of tool it is."""
+        return "world"
+
+    @property
+    def supports_hot_reload(self) -> bool:
+        """Tell that another one of its name may take its place."""
+        return True
 
     @property
     def tool_name(self) -> str:
