@@ -138,7 +138,8 @@ async def _before_agent(hook: _Hook, event: BeforeInvocationEvent) -> None:
     event.agent.system_prompt = hook.shown.instruction or None
     there = event.agent.tool_registry
     there.registry.clear()
-    there.process_tools(tools_of(hook.shown.tools, hook.deps))
+    given: Any = hook.shown.tools  # None, too, is for the framework to refuse
+    there.process_tools(given and tools_of(given, hook.deps))
     left = {each.name: each for each in hook.shown.tools}
     hook.shown.tools = [left[name] for name in there.registry]
 
