@@ -507,9 +507,9 @@ def test_command_that_names_no_program_is_told(command: str) -> None:
 OF_EXTRAS = {
     "langchain.LangChainEngine": ("langchain_core", "langchain"),
     "langgraph.LangGraphEngine": ("langchain_core", "langchain"),
-    "openai_agents.doors.OpenAIAgentsEngine": ("agents", "openai-agents"),
-    "pydantic_ai.doors.PydanticAIEngine": ("pydantic_ai", "pydantic-ai-slim"),
-    "strands.doors.StrandsEngine": ("strands", "strands-agents"),
+    "openai_agents.doors.engine": ("agents", "openai-agents"),
+    "pydantic_ai.doors.engine": ("pydantic_ai", "pydantic-ai-slim"),
+    "strands.doors.engine": ("strands", "strands-agents"),
 }
 """Doors to frameworks: a package that each needs, and what brings it."""
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from compat.engines.capabilities import CAPABILITIES, refusal_of
-from compat.engines.openai_agents.doors import OpenAIAgentsEngine
+from compat.engines.openai_agents import doors
 from compat.profiles.confirming import projected
 from refengine.profile import OPENAI_AGENTS_0
 from refengine.testing.clock import run
@@ -24,7 +24,7 @@ from tests.framework_support import (
     two_at_once,
 )
 
-ENGINE: Any = OpenAIAgentsEngine()
+ENGINE: Any = doors.engine()
 REFERENCE = ReferenceEngine(OPENAI_AGENTS_0)
 OTHER = {"name": "u", "result": "other"}
 SAME = {

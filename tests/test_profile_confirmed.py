@@ -14,9 +14,9 @@ import pytest
 from compat.engines.capabilities import refusal_of
 from compat.engines.langchain import LangChainEngine
 from compat.engines.langgraph import LangGraphEngine
-from compat.engines.openai_agents.doors import OpenAIAgentsEngine
-from compat.engines.pydantic_ai.doors import PydanticAIEngine
-from compat.engines.strands.doors import StrandsEngine
+from compat.engines.openai_agents import doors as openai_agents
+from compat.engines.pydantic_ai import doors as pydantic_ai
+from compat.engines.strands import doors as strands
 from compat.profiles.comparing import played, scenarios, unconfirmed
 from compat.profiles.confirming import confirmed, projected
 from refengine.profile import (
@@ -38,9 +38,9 @@ DOCS = Path(__file__).parent.parent / "docs"
 GRAPHS = {LANGCHAIN_1: LangChainEngine(), LANGGRAPH_PREBUILT_1: LangGraphEngine()}
 ENGINES = {
     **GRAPHS,
-    PYDANTIC_AI_2: PydanticAIEngine(),
-    OPENAI_AGENTS_0: OpenAIAgentsEngine(),
-    STRANDS_1: StrandsEngine(),
+    PYDANTIC_AI_2: pydantic_ai.engine(),
+    OPENAI_AGENTS_0: openai_agents.engine(),
+    STRANDS_1: strands.engine(),
 }
 PAGES = {
     LANGCHAIN_1: DOCS / "profiles-langchain.md",

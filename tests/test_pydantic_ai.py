@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from compat.engines.capabilities import CAPABILITIES, refusal_of
-from compat.engines.pydantic_ai.doors import PydanticAIEngine
+from compat.engines.pydantic_ai import doors
 from compat.profiles.confirming import projected
 from refengine.profile import PYDANTIC_AI_2
 from refengine.testing.clock import run
@@ -24,7 +24,7 @@ from tests.framework_support import (
     two_at_once,
 )
 
-ENGINE: Any = PydanticAIEngine()
+ENGINE: Any = doors.engine()
 REFERENCE = ReferenceEngine(PYDANTIC_AI_2)
 OTHERWISE = {
     # a result without its call is not sent: property_tests/known/pydantic-ai.toml

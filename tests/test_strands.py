@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from compat.engines.capabilities import CAPABILITIES, refusal_of
-from compat.engines.strands.doors import StrandsEngine
+from compat.engines.strands import doors
 from compat.profiles.confirming import projected
 from refengine.profile import STRANDS_1
 from refengine.testing.clock import run
@@ -26,7 +26,7 @@ from tests.framework_support import (
     two_at_once,
 )
 
-ENGINE: Any = StrandsEngine()
+ENGINE: Any = doors.engine()
 REFERENCE = ReferenceEngine(STRANDS_1)
 OTHER = {"name": "u", "result": "other"}
 RECORD = [{"op": "record"}]

@@ -11,16 +11,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from compat.engines.capabilities import (
-    OF_HOOKS,
-    needs,
-    of_extra,
-    refuse_undeclared,
-)
-from refengine.agent import ChatModelAgentConfig
-from refengine.plan import OnNotice
+from compat.engines.capabilities import OF_HOOKS, needs
+from compat.engines.frame import AgentOf, FrameworkEngine
 from refengine.profile import STRANDS_1
-from refengine.testing.doors import EngineAgent
 
 DECLARED: Final = (OF_HOOKS - {"wrap_streamable", "adapted_structs"}) | {
     "struct_tools",
@@ -39,35 +32,23 @@ DECLARED: Final = (OF_HOOKS - {"wrap_streamable", "adapted_structs"}) | {
 }
 
 
-class StrandsEngine:
-    """Builds agents with ``strands.Agent``; ``max_iterations`` is a limit of turns.
+def engine(version: str = "") -> FrameworkEngine:
+    """Return agents of ``strands.Agent``; ``max_iterations`` is a limit of turns.
 
     What is not declared has no place there, or is not wired: a tool ends a run only by
     cancelling its agent, arguments that are no object are thrown away, and what waits
     for a person needs an agent that is kept.
     """
-
-    name = "strands"
-    profile = STRANDS_1
-    capabilities = DECLARED
-
-    def __init__(self, version: str = "") -> None:
-        self.version = version
-
-    async def build(
-        self, config: ChatModelAgentConfig, on_notice: OnNotice
-    ) -> EngineAgent:
-        """Build the agent.
-
-        Raises MissingExtraError, CapabilityError, or what the framework refuses.
-        """
-        del on_notice  # the framework says nothing beside its messages
-        refuse_undeclared(self.name, self.capabilities, config)
-        with of_extra(self.name, "strands"):
-            from compat.engines.strands.running import agent_of  # noqa: PLC0415  # an extra
-        return agent_of(self.name, config)
+    about = "strands", "strands", STRANDS_1, DECLARED
+    return FrameworkEngine(*about, _agents, version)
 
 
-def installed() -> StrandsEngine:
+def _agents() -> AgentOf:
+    from compat.engines.strands.running import agent_of  # noqa: PLC0415  # an extra
+
+    return agent_of
+
+
+def installed() -> FrameworkEngine:
     """Return the engine as it is installed; raises MissingExtraError."""
-    return StrandsEngine(needs("strands", "strands", "strands", "strands-agents"))
+    return engine(needs("strands", "strands", "strands", "strands-agents"))
