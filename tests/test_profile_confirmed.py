@@ -59,8 +59,8 @@ NOT_TOLD = {
     ("openai-agents-0", "answer"): {"last_message"},
     ("strands-1", "failing_call"): {"siblings_cancelled"},
 }
-"""Options that only an engine with both lists of extensions tells apart, or one in which
-a call can fail."""
+"""Options that only an engine with both lists of extensions tells apart; failing_call
+only one in which a call that fails ends the run."""
 
 
 @pytest.mark.parametrize(("under", "posture"), BOTH)
