@@ -237,3 +237,11 @@ def test_runs_at_once_see_only_their_own_edits() -> None:
     found = run(two_at_once(ENGINE, instruction="for ", handlers=[AddsInput()]))
 
     assert found == ["for a a", "for b b"]
+
+
+def test_a_call_without_an_id_is_left_out_and_the_text_stays() -> None:
+    trace = trace_of(ENGINE, ["assistant:a[:t({})]", "assistant:done"], tools=[TOOL])
+    told = trace.of("event")[0].data["message"]
+
+    assert told == "assistant:a"
+    assert not trace.of("tool_start")

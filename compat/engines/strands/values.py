@@ -152,6 +152,8 @@ async def blocks_of(chunks: AsyncIterator[MessageChunk]) -> AsyncIterator[Item]:
             yield text_event(chunk.content)
         for piece in chunk.tool_calls:
             begins = piece.index is None or piece.index not in by_index
+            if begins and not calls:
+                yield {"contentBlockStop": {}}  # of the text before
             if begins:
                 by_index[piece.index] = []
                 calls.append(by_index[piece.index])
