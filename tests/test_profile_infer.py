@@ -38,9 +38,10 @@ def found(engine, *assumed: str, profile=SEED_001, repeats=0) -> Inferred:
 def test_every_posture_of_a_profile_is_found_on_the_reference_engine(under) -> None:
     seen = found(ReferenceDoor(under), "profile")
 
-    assert {each.name: each.option for each in seen.postures} == {
-        posture: getattr(under, posture) for posture in options()
-    }
+    own: dict[str, str | None] = {each: getattr(under, each) for each in options()}
+    if under.wrapper_raises == "answered":
+        own["failing_call"] = None  # no call fails there
+    assert {each.name: each.option for each in seen.postures} == own
     assert seen.nearest == under
     assert seen.declared is None
     assert not seen.contradicts
