@@ -4,7 +4,8 @@
 # text that the model wrote is dropped with a warning in the log, the history keeps an empty
 # object in its place, and a tool whose parameters have defaults runs with these and succeeds:
 # neither the model nor a hook before the tool can tell that from a call that was meant so. One
-# whose parameter has no default is answered with an error.
+# whose parameter has no default is answered with an error. It is strands-agents/harness-sdk
+# issue 2051.
 #
 # Seen: what the tool was given, what a hook before it sees, and the result that the model is
 # told, for arguments that break off behind the value that mattered.
