@@ -305,11 +305,13 @@ class CallScope:
     """One call: where it is, what it calls, and which layer raised what.
 
     ``follows`` tells that the call takes over an id that a wrapper gives it,
-    ``raises_again`` that an interrupt which a wrapper keeps comes out all the same.
+    ``raises_again`` that an interrupt which a wrapper keeps comes out all the same,
+    ``answers`` that the call has a result whatever is raised.
     """
 
     __slots__ = (
         "action",
+        "answers",
         "call_id",
         "changed",
         "entry",
@@ -333,6 +335,7 @@ class CallScope:
         call_id: str | None = None,
         follows: bool = False,  # noqa: FBT002  # made for every call
         raises_again: bool = True,  # noqa: FBT002  # as follows
+        answers: bool = False,  # noqa: FBT002  # as follows
     ) -> None:
         self.run_path: tuple[str, ...] = run_path
         self.locals: RunLocals = run_locals
@@ -346,6 +349,7 @@ class CallScope:
         self.action: AgentAction | None = None
         self.follows: bool = follows
         self.raises_again: bool = raises_again
+        self.answers: bool = answers
         self.stopped: Interrupt | None = None
         self.entry: Questioned | None = None
 

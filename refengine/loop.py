@@ -74,6 +74,7 @@ class Loop:
     """The state of one run."""
 
     __slots__ = (
+        "_answers",
         "_follows",
         "_single_call",
         "after",
@@ -145,6 +146,7 @@ class Loop:
         self.batch: CallBatch | None = None
         self.sends_history: bool = machine.sends_history
         self._follows = machine.profile.changed_call_id == "taken_over"
+        self._answers = machine.profile.wrapper_raises == "answered"
         self.system: Message | None = None
         self.this_call: History | None = None
         self.history: History = History(messages)
@@ -421,9 +423,8 @@ class Loop:
 
     def _scope(self, tool: BoundTool, call_id: str) -> CallScope:
         again = self.machine.model.raises_again
-        return CallScope(
-            self.run_path, self.locals, tool, call_id, self._follows, again
-        )
+        how = self._follows, again, self._answers
+        return CallScope(self.run_path, self.locals, tool, call_id, *how)
 
     def _is_hidden(self, name: str) -> bool:
         """Tell whether a wrapper took the tool out of the last request."""

@@ -33,6 +33,7 @@ __all__ = [
     "PROFILES",
     "PYDANTIC_AI_2",
     "SEED_001",
+    "STRANDS_1",
     "Profile",
     "choosing",
     "differences",
@@ -95,8 +96,10 @@ class Profile:
     unknown_tool: Literal["abort", "answered"]
     """a call to a tool that is not there, without unknown_tools_handler: it ends the
     run, or its result says so, through the wrappers and with an event"""
-    wrapper_raises: Literal["abort"]
-    """an exception that leaves the tool onion"""
+    wrapper_raises: Literal["abort", "answered"]
+    """an exception of a tool, or of a wrapper around it: it goes on outwards and ends
+    the run unless a wrapper catches it; or a result says so, a tool's to the wrappers
+    around it, too"""
     swallowed_interrupt: Literal["raised_again", "lost"]
     """an interrupt went through a wrapper which then returned normally"""
     resumed_iteration: Literal["goes_on", "begins_again"]
@@ -190,3 +193,4 @@ LANGCHAIN_1: Final = profile("langchain-1")
 LANGGRAPH_PREBUILT_1: Final = profile("langgraph-prebuilt-1")
 PYDANTIC_AI_2: Final = profile("pydantic-ai-2")
 OPENAI_AGENTS_0: Final = profile("openai-agents-0")
+STRANDS_1: Final = profile("strands-1")

@@ -31,7 +31,7 @@ from refengine.profile import Profile
 from refengine.routing import FAILED, NOT_BEGUN, NOT_ENDED, result_of
 from refengine.shared_stream import SharedStream
 from refengine.stream import StreamReader
-from refengine.tool_onion import BoundTool
+from refengine.tool_onion import BoundTool, failed_text
 from refengine.tools import (
     Options,
     StreamToolCallResult,
@@ -151,7 +151,10 @@ class ToolCallRun:
                 return
             if not isinstance(error, Exception):
                 raise
-            self.error = self.leaving(error)
+            if scope.answers:
+                self.text = failed_text(error)
+            else:
+                self.error = self.leaving(error)
             await scope.close()
             return
         finally:

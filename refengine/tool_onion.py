@@ -144,12 +144,19 @@ class BoundTool:
         return self._invokable, False, self._names[0]
 
 
+def failed_text(error: Exception) -> str:
+    """Return the result of a call that failed (posture ``wrapper_raises``)."""
+    return f"Error: {error}"
+
+
 async def invoke_tool(ctx: Context, value: ToolCallInput) -> ToolCallResult:
     """Invoke the tool itself, inside of all wrappers."""
     scope, tool, ctx = arrive(ctx, value)
     try:
         result = await tool.invoke(ctx, value.arguments, value.call_options)
     except Exception as error:
+        if scope.answers:
+            return ToolCallResult(failed_text(error))
         scope.blame(error, INNERMOST)
         raise
     except Interrupt as stop:

@@ -1,11 +1,17 @@
 """Agents that a door to a framework plays as its profile says."""
 
+import asyncio
 from typing import Any
 
+from refengine.agent import ChatModelAgentConfig
+from refengine.messages import Message
 from refengine.testing.clock import run
+from refengine.testing.ops import ToolSpec
 from refengine.testing.scenario_files import read_scenario
+from refengine.testing.scripted import RecordingTool, ScriptedModel
 from refengine.testing.session import play
 from refengine.testing.trace import Trace
+from refengine.tools import ToolsConfig
 
 TOOL = {"name": "t", "result": "got <args>"}
 ONE_CALL = ["assistant:[1:t({})]", "assistant:done"]
@@ -19,6 +25,70 @@ def trace_of(engine, script, *, run_: Any = None, **agent) -> Trace:
 
 def handler(name: str = "H", **hooks) -> dict[str, Any]:
     return {"id": name, **hooks}
+
+
+def config_of(model, **parts) -> ChatModelAgentConfig:
+    return ChatModelAgentConfig(name="demo", description="", model=model, **parts)
+
+
+async def left_early(engine, *, stream: bool = False):
+    """Return the first event of a run that is left there, its end, and its calls."""
+    tool = RecordingTool(ToolSpec(name="t", result="r"))
+    config = config_of(ScriptedModel(ONE_CALL), tools_config=ToolsConfig(tools=[tool]))
+    agent = await engine.build(config, lambda notice: None)
+    async with agent.run([Message("user", "hi")], stream) as running:
+        event = await anext(aiter(running))
+    return event, running.outcome, tool.executions
+
+
+class Echo:
+    """A model that says after a while how what it is shown begins and ends."""
+
+    async def invoke(self, ctx, messages, tools, options):
+        await asyncio.sleep(0.01)
+        return Message("assistant", f"{messages[0].content} {messages[-1].content}")
+
+
+class AddsInput:
+    """A handler that adds to the instruction what the run was given."""
+
+    name = "adds"
+
+    async def before_agent(self, ctx, config):
+        config.instruction += config.input[-1].content
+        return ctx
+
+
+async def two_at_once(engine, **parts) -> list[str]:
+    """Return the answers of two runs of one agent, which were given "a" and "b"."""
+    agent = await engine.build(config_of(Echo(), **parts), lambda notice: None)
+
+    async def one(text: str) -> str:
+        async with agent.run([Message("user", text)]) as running:
+            return [event.message.content async for event in running][-1]
+
+    return list(await asyncio.gather(one("a"), one("b")))
+
+
+STREAMED = {**TOOL, "kind": "streamable", "chunks": ["a"]}
+REFUSED: dict[str, dict[str, Any]] = {
+    "wrap_streamable": {"handlers": [handler(wrap_streamable={})]},
+    "struct_instruction": {"middlewares": [{"additional_instruction": "x"}]},
+    "struct_model_hooks": {"middlewares": [{"before_chat_model": [{"op": "record"}]}]},
+    "struct_tool_wrappers": {"middlewares": [{"wrap_tool_call": {"invokable": {}}}]},
+    "tool_call_middlewares": {"tool_call_middlewares": [{}]},
+    "unknown_tools_handler": {"unknown_tools_handler": "none"},
+    "streamable_tools": {"tools": [STREAMED]},
+    "resume": {"run_": {"checkpoint": "kept"}},
+    "retry": {"retry": {"max_retries": 1}},
+}
+"""What doors to frameworks with hooks refuse when they build, by its capability."""
+SET = [{"op": "ctx_set", "key": "h", "value": 1}]
+AT_WORK: dict[str, dict[str, Any]] = {
+    "context": {"handlers": [handler(before_model=SET)]},
+    "run_options": {"run_": {"options": {"x": 1}}},
+}
+"""What they refuse when it shows."""
 
 
 FAIL = [{"op": "error", "text": "no"}]

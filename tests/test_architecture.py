@@ -70,6 +70,7 @@ RUNTIME = {"click", "packaging", "pydantic", "pydantic_core", "rich"}
 GRAPHS = {"langchain", "langchain_core", "langgraph"}
 OPENAI_AGENTS = {"agents", "openai"}
 PYDANTIC_AI = {"pydantic_ai", "pydantic_graph"}
+STRANDS = {"strands"}
 WIRE = {"httpx2", "starlette", "uvicorn", "vcr", "yaml"}
 EXTRAS = {
     "refengine.testing.strategies": {"hypothesis"},
@@ -84,6 +85,7 @@ EXTRAS = {
     "compat.engines.graphs": GRAPHS,
     "compat.engines.openai_agents": OPENAI_AGENTS,
     "compat.engines.pydantic_ai": PYDANTIC_AI,
+    "compat.engines.strands": STRANDS,
     "compat.wire": WIRE,
     "compat.report.plots": {"matplotlib"},
     "compat.cluster": {"distributed"},

@@ -51,6 +51,7 @@ DOORS = {
     "langgraph": ("langgraph-prebuilt-1", 14),
     "openai-agents": ("openai-agents-0", 13),
     "pydantic-ai": ("pydantic-ai-2", 17),
+    "strands": ("strands-1", 19),
 }
 DIALECT_DOORS = (
     *("flow", "google-adk", "stream-loop", "stream-loop-linear"),
@@ -507,8 +508,9 @@ def test_command_that_names_no_program_is_told(command: str) -> None:
 OF_EXTRAS = {
     "langchain.LangChainEngine": ("langchain_core", "langchain"),
     "langgraph.LangGraphEngine": ("langchain_core", "langchain"),
-    "openai_agents.doors.OpenAIAgentsEngine": ("agents", "openai-agents"),
-    "pydantic_ai.doors.PydanticAIEngine": ("pydantic_ai", "pydantic-ai-slim"),
+    "openai_agents.doors.engine": ("agents", "openai-agents"),
+    "pydantic_ai.doors.engine": ("pydantic_ai", "pydantic-ai-slim"),
+    "strands.doors.engine": ("strands", "strands-agents"),
 }
 """Doors to frameworks: a package that each needs, and what brings it."""
 
@@ -521,7 +523,7 @@ def python(code: str) -> "subprocess.CompletedProcess[str]":
 @pytest.mark.parametrize("door", OF_EXTRAS)
 def test_importing_a_door_loads_no_framework(door: str) -> None:
     module = door.rpartition(".")[0]
-    theirs = ("agents", "langchain", "langgraph", "openai", "pydantic_ai")
+    theirs = ("agents", "langchain", "langgraph", "openai", "pydantic_ai", "strands")
     done = python(
         f"import sys, compat.engines.{module};"
         f"print([m for m in sys.modules if m.startswith({theirs})])"

@@ -191,6 +191,7 @@ def test_every_profile_but_the_default_stands_for_a_version_or_a_framework() -> 
         "langgraph-prebuilt-1",
         "openai-agents-0",
         "pydantic-ai-2",
+        "strands-1",
     }
 
 

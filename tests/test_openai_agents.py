@@ -1,25 +1,30 @@
 """The door to openai-agents: what it wires, refuses and tells."""
 
-import asyncio
 from typing import Any
 
 import pytest
 
 from compat.engines.capabilities import CAPABILITIES, refusal_of
-from compat.engines.openai_agents.doors import OpenAIAgentsEngine
+from compat.engines.openai_agents import doors
 from compat.profiles.confirming import projected
-from refengine.agent import ChatModelAgentConfig
-from refengine.messages import Message
 from refengine.profile import OPENAI_AGENTS_0
 from refengine.testing.clock import run
 from refengine.testing.doors import ReferenceEngine
-from refengine.testing.ops import ToolSpec
-from refengine.testing.scripted import RecordingTool, ScriptedModel
 from refengine.testing.trace import first_divergence
-from refengine.tools import ToolsConfig
-from tests.framework_support import FAIL, ONE_CALL, TOOL, handler, trace_of
+from tests.framework_support import (
+    AT_WORK,
+    FAIL,
+    ONE_CALL,
+    REFUSED,
+    TOOL,
+    AddsInput,
+    handler,
+    left_early,
+    trace_of,
+    two_at_once,
+)
 
-ENGINE: Any = OpenAIAgentsEngine()
+ENGINE: Any = doors.engine()
 REFERENCE = ReferenceEngine(OPENAI_AGENTS_0)
 OTHER = {"name": "u", "result": "other"}
 SAME = {
@@ -153,44 +158,33 @@ def test_of_two_tools_of_one_name_the_last_is_shown_and_run() -> None:
     assert told.endswith(":last")
 
 
-STREAMED = {**TOOL, "kind": "streamable", "chunks": ["a"]}
-REFUSED = {
+REFUSED_HERE = {
+    **REFUSED,
     "after_model": {"handlers": [handler(after_model=[{"op": "record"}])]},
     "wrap_model": {"handlers": [handler(wrap_model={})]},
     "wrap_tool": {"handlers": [handler(wrap_invokable={})]},
-    "wrap_streamable": {"handlers": [handler(wrap_streamable={})]},
     "several_handlers": {
         "handlers": [handler(n, before_model=[{"op": "record"}]) for n in "AB"]
     },
     "struct_tools": {"middlewares": [{"additional_tools": [TOOL]}]},
-    "struct_instruction": {"middlewares": [{"additional_instruction": "x"}]},
-    "struct_model_hooks": {"middlewares": [{"before_chat_model": [{"op": "record"}]}]},
-    "struct_tool_wrappers": {"middlewares": [{"wrap_tool_call": {"invokable": {}}}]},
-    "tool_call_middlewares": {"tool_call_middlewares": [{}]},
-    "unknown_tools_handler": {"unknown_tools_handler": "none"},
-    "streamable_tools": {"tools": [STREAMED]},
-    "resume": {"run_": {"checkpoint": "kept"}},
-    "retry": {"retry": {"max_retries": 1}},
 }
-SET = [{"op": "ctx_set", "key": "h", "value": 1}]
-AT_WORK = {
-    "context": {"handlers": [handler(before_model=SET)]},
-    "run_options": {"run_": {"options": {"x": 1}}},
+AT_WORK_HERE = {
+    **AT_WORK,
     "equal_call_ids": {"script": ["assistant:[1:t({})][1:t({})]"]},
 }
 
 
-@pytest.mark.parametrize("capability", REFUSED)
+@pytest.mark.parametrize("capability", REFUSED_HERE)
 def test_what_it_lacks_is_refused_at_build(capability: str) -> None:
-    [told] = trace_of(ENGINE, ["assistant:x"], **REFUSED[capability])
+    [told] = trace_of(ENGINE, ["assistant:x"], **REFUSED_HERE[capability])
 
     assert told.kind == "build_error"
     assert f"openai-agents does not declare {capability!r}, which" in str(told.data)
 
 
-@pytest.mark.parametrize("capability", AT_WORK)
+@pytest.mark.parametrize("capability", AT_WORK_HERE)
 def test_what_shows_only_at_work_ends_the_run_with_the_refusal(capability: str) -> None:
-    made: dict[str, Any] = {"script": ["assistant:x"], **AT_WORK[capability]}
+    made: dict[str, Any] = {"script": ["assistant:x"], **AT_WORK_HERE[capability]}
     trace = trace_of(ENGINE, **made)
 
     assert f"does not declare {capability!r}, which" in (refusal_of(trace) or "")
@@ -198,7 +192,13 @@ def test_what_shows_only_at_work_ends_the_run_with_the_refusal(capability: str) 
 
 
 def test_every_capability_is_declared_or_refused_in_these_tests() -> None:
-    refused = {*REFUSED, *AT_WORK, "adapted_structs", "fall_back", "next_twice"}
+    refused = {
+        *REFUSED_HERE,
+        *AT_WORK_HERE,
+        "adapted_structs",
+        "fall_back",
+        "next_twice",
+    }
     refused |= {"streamed_model_wraps"}  # of a hook that is refused
     # Of whoever judges: an agent of that size is no end, a run is cancelled outside;
     # half a character is refused by the framework, in the arguments of a call.
@@ -208,52 +208,16 @@ def test_every_capability_is_declared_or_refused_in_these_tests() -> None:
     assert not ENGINE.capabilities & refused
 
 
-def config_of(model, **parts) -> ChatModelAgentConfig:
-    return ChatModelAgentConfig(name="demo", description="", model=model, **parts)
-
-
-async def left_early(*, stream: bool):
-    tool = RecordingTool(ToolSpec(name="t", result="r"))
-    config = config_of(ScriptedModel(ONE_CALL), tools_config=ToolsConfig(tools=[tool]))
-    agent = await ENGINE.build(config, lambda notice: None)
-    async with agent.run([Message("user", "hi")], stream) as running:
-        event = await anext(aiter(running))
-    return event, running.outcome, tool.executions
-
-
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 def test_a_run_that_is_left_goes_no_further(stream: bool) -> None:
-    event, outcome, executions = run(left_early(stream=stream))
+    event, outcome, executions = run(left_early(ENGINE, stream=stream))
 
     assert event.kind == "model"
     assert outcome.status == "cancelled"
     assert executions == 0
 
 
-class Echo:
-    async def invoke(self, ctx, messages, tools, options):
-        await asyncio.sleep(0.01)
-        return Message("assistant", f"{messages[0].content} {messages[-1].content}")
-
-
-class Adds:
-    name = "adds"
-
-    async def before_agent(self, ctx, config):
-        config.instruction += config.input[-1].content
-        return ctx
-
-
-async def two_at_once():
-    config = config_of(Echo(), instruction="for ", handlers=[Adds()])
-    agent = await ENGINE.build(config, lambda notice: None)
-
-    async def one(text: str) -> str:
-        async with agent.run([Message("user", text)]) as running:
-            return [event.message.content async for event in running][-1]
-
-    return await asyncio.gather(one("a"), one("b"))
-
-
 def test_runs_at_once_see_only_their_own_edits() -> None:
-    assert run(two_at_once()) == ["for a a", "for b b"]
+    found = run(two_at_once(ENGINE, instruction="for ", handlers=[AddsInput()]))
+
+    assert found == ["for a a", "for b b"]

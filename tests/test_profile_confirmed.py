@@ -14,8 +14,9 @@ import pytest
 from compat.engines.capabilities import refusal_of
 from compat.engines.langchain import LangChainEngine
 from compat.engines.langgraph import LangGraphEngine
-from compat.engines.openai_agents.doors import OpenAIAgentsEngine
-from compat.engines.pydantic_ai.doors import PydanticAIEngine
+from compat.engines.openai_agents import doors as openai_agents
+from compat.engines.pydantic_ai import doors as pydantic_ai
+from compat.engines.strands import doors as strands
 from compat.profiles.comparing import played, scenarios, unconfirmed
 from compat.profiles.confirming import confirmed, projected
 from refengine.profile import (
@@ -24,6 +25,7 @@ from refengine.profile import (
     OPENAI_AGENTS_0,
     PYDANTIC_AI_2,
     SEED_001,
+    STRANDS_1,
     choosing,
     options,
 )
@@ -36,14 +38,16 @@ DOCS = Path(__file__).parent.parent / "docs"
 GRAPHS = {LANGCHAIN_1: LangChainEngine(), LANGGRAPH_PREBUILT_1: LangGraphEngine()}
 ENGINES = {
     **GRAPHS,
-    PYDANTIC_AI_2: PydanticAIEngine(),
-    OPENAI_AGENTS_0: OpenAIAgentsEngine(),
+    PYDANTIC_AI_2: pydantic_ai.engine(),
+    OPENAI_AGENTS_0: openai_agents.engine(),
+    STRANDS_1: strands.engine(),
 }
 PAGES = {
     LANGCHAIN_1: DOCS / "profiles-langchain.md",
     LANGGRAPH_PREBUILT_1: DOCS / "profiles-langchain.md",
     PYDANTIC_AI_2: DOCS / "profiles-pydantic-ai.md",
     OPENAI_AGENTS_0: DOCS / "profiles-openai-agents.md",
+    STRANDS_1: DOCS / "profiles-strands.md",
 }
 BOTH = [
     pytest.param(each, posture, id=f"{each.name}-{posture}")
@@ -53,8 +57,10 @@ NOT_TOLD = {
     ("langgraph-prebuilt-1", "after_hooks"): {"handlers_first"},
     ("pydantic-ai-2", "changed_call_id"): {"leaks_into_event"},
     ("openai-agents-0", "answer"): {"last_message"},
+    ("strands-1", "failing_call"): {"siblings_cancelled"},
 }
-"""Options that only an engine with both lists of extensions tells apart."""
+"""Options that only an engine with both lists of extensions tells apart; failing_call
+only one in which a call that fails ends the run."""
 
 
 @pytest.mark.parametrize(("under", "posture"), BOTH)
@@ -79,6 +85,7 @@ def test_the_lists_of_unconfirmed_postures_do_not_grow_by_accident() -> None:
         "langgraph-prebuilt-1": 20,
         "pydantic-ai-2": 23,
         "openai-agents-0": 28,
+        "strands-1": 18,
         "langchain-js-1": 1,
         "ai-sdk-6": 3,
         "ai-sdk-7": 2,

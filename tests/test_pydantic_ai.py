@@ -1,25 +1,30 @@
 """The door to pydantic-ai: what it wires, refuses and tells."""
 
-import asyncio
 from typing import Any
 
 import pytest
 
 from compat.engines.capabilities import CAPABILITIES, refusal_of
-from compat.engines.pydantic_ai.doors import PydanticAIEngine
+from compat.engines.pydantic_ai import doors
 from compat.profiles.confirming import projected
-from refengine.agent import ChatModelAgentConfig
-from refengine.messages import Message
 from refengine.profile import PYDANTIC_AI_2
 from refengine.testing.clock import run
 from refengine.testing.doors import ReferenceEngine
-from refengine.testing.ops import ToolSpec
-from refengine.testing.scripted import RecordingTool, ScriptedModel
 from refengine.testing.trace import first_divergence
-from refengine.tools import ToolsConfig
-from tests.framework_support import FAIL, ONE_CALL, SAME, TOOL, handler, trace_of
+from tests.framework_support import (
+    AT_WORK,
+    FAIL,
+    ONE_CALL,
+    REFUSED,
+    SAME,
+    TOOL,
+    handler,
+    left_early,
+    trace_of,
+    two_at_once,
+)
 
-ENGINE: Any = PydanticAIEngine()
+ENGINE: Any = doors.engine()
 REFERENCE = ReferenceEngine(PYDANTIC_AI_2)
 OTHERWISE = {
     # a result without its call is not sent: property_tests/known/pydantic-ai.toml
@@ -85,25 +90,14 @@ def test_a_call_of_an_unknown_tool_passes_no_wrapper_and_a_second_one_ends_the_r
     assert ended.data["class"] == "UnexpectedModelBehavior"
 
 
-STREAMED = {**TOOL, "kind": "streamable", "chunks": ["a"]}
-REFUSED = {
-    "wrap_streamable": {"handlers": [handler(wrap_streamable={})]},
-    "struct_instruction": {"middlewares": [{"additional_instruction": "x"}]},
-    "struct_model_hooks": {"middlewares": [{"before_chat_model": [{"op": "record"}]}]},
-    "struct_tool_wrappers": {"middlewares": [{"wrap_tool_call": {"invokable": {}}}]},
-    "tool_call_middlewares": {"tool_call_middlewares": [{}]},
-    "unknown_tools_handler": {"unknown_tools_handler": "none"},
+REFUSED_HERE = {
+    **REFUSED,
     "return_directly": {"tools": [TOOL], "return_directly": {"t": True}},
-    "streamable_tools": {"tools": [STREAMED]},
-    "resume": {"run_": {"checkpoint": "kept"}},
-    "retry": {"retry": {"max_retries": 1}},
 }
 ADD = [{"op": "append_instruction", "text": "x"}]
-SET = [{"op": "ctx_set", "key": "h", "value": 1}]
-AT_WORK = {
+AT_WORK_HERE = {
+    **AT_WORK,
     "edited_config": {"handlers": [handler(before_agent=ADD)]},
-    "context": {"handlers": [handler(before_model=SET)]},
-    "run_options": {"run_": {"options": {"x": 1}}},
     "streamed_model_wraps": {
         "handlers": [handler(wrap_model={})],
         "run_": {"streaming": True},
@@ -113,17 +107,17 @@ AT_WORK = {
 }
 
 
-@pytest.mark.parametrize("capability", REFUSED)
+@pytest.mark.parametrize("capability", REFUSED_HERE)
 def test_what_it_lacks_is_refused_at_build(capability: str) -> None:
-    [told] = trace_of(ENGINE, ["assistant:x"], **REFUSED[capability])
+    [told] = trace_of(ENGINE, ["assistant:x"], **REFUSED_HERE[capability])
 
     assert told.kind == "build_error"
     assert f"pydantic-ai does not declare {capability!r}, which" in str(told.data)
 
 
-@pytest.mark.parametrize("capability", AT_WORK)
+@pytest.mark.parametrize("capability", AT_WORK_HERE)
 def test_what_shows_only_at_work_ends_the_run_with_the_refusal(capability: str) -> None:
-    made: dict[str, Any] = {"script": ["assistant:x"], **AT_WORK[capability]}
+    made: dict[str, Any] = {"script": ["assistant:x"], **AT_WORK_HERE[capability]}
     trace = trace_of(ENGINE, **made)
 
     assert f"does not declare {capability!r}, which" in (refusal_of(trace) or "")
@@ -139,7 +133,7 @@ def test_a_wrapper_that_catches_everything_cannot_hide_a_refusal() -> None:
 
 
 def test_every_capability_is_declared_or_refused_in_these_tests() -> None:
-    refused = {*REFUSED, *AT_WORK, "adapted_structs", "fall_back"}
+    refused = {*REFUSED_HERE, *AT_WORK_HERE, "adapted_structs", "fall_back"}
     # Of whoever judges: an agent of that size is no end, a run is cancelled outside.
     refused |= {"many_extensions", "cancellation"}
 
@@ -147,41 +141,13 @@ def test_every_capability_is_declared_or_refused_in_these_tests() -> None:
     assert not ENGINE.capabilities & refused
 
 
-def config_of(model, **parts) -> ChatModelAgentConfig:
-    return ChatModelAgentConfig(name="demo", description="", model=model, **parts)
-
-
-async def left_early():
-    tool = RecordingTool(ToolSpec(name="t", result="r"))
-    config = config_of(ScriptedModel(ONE_CALL), tools_config=ToolsConfig(tools=[tool]))
-    agent = await ENGINE.build(config, lambda notice: None)
-    async with agent.run([Message("user", "hi")]) as running:
-        event = await anext(aiter(running))
-    return event, running.outcome, tool.executions
-
-
 def test_a_run_that_is_left_goes_no_further() -> None:
-    event, outcome, executions = run(left_early())
+    event, outcome, executions = run(left_early(ENGINE))
 
     assert event.kind == "model"
     assert outcome.status == "cancelled"
     assert executions == 0
 
 
-async def two_at_once():
-    class Echo:
-        async def invoke(self, ctx, messages, tools, options):
-            await asyncio.sleep(0.01)
-            return Message("assistant", messages[-1].content)
-
-    agent = await ENGINE.build(config_of(Echo()), lambda notice: None)
-
-    async def one(text: str) -> str:
-        async with agent.run([Message("user", text)]) as running:
-            return [event.message.content async for event in running][-1]
-
-    return await asyncio.gather(one("a"), one("b"))
-
-
 def test_runs_at_once_see_only_their_own() -> None:
-    assert run(two_at_once()) == ["a", "b"]
+    assert run(two_at_once(ENGINE)) == ["a a", "b b"]

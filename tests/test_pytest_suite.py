@@ -34,6 +34,7 @@ UNDECLARED = {
     "langgraph": 23,
     "openai-agents": 24,
     "pydantic-ai": 20,
+    "strands": 18,
     "reference": 0,
     "reference-adapted": 0,
     "reference-legacy": 10,

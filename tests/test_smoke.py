@@ -29,6 +29,7 @@ INSTALLED = [
     "langgraph",
     "openai-agents",
     "pydantic-ai",
+    "strands",
 ]
 CHECKS = ["builds", "answers", "tools", "hooks", "canary", "types"]
 ALL = frozenset(CAPABILITIES)

@@ -40,6 +40,7 @@ USES: Final[Mapping[str, str]] = MappingProxyType(
         "openai-agents": "-m refengine conform openai-agents --clause INS-001"
         " --examples 0",
         "pydantic-ai": "-m refengine conform pydantic-ai --clause ORD-001 --examples 0",
+        "strands": "-m refengine conform strands --clause ORD-001 --examples 0",
         "adk": "-m refengine conform google-adk --clause FLOW-001 --examples 0",
         "cluster": "-m refengine conform reference --clause ORD-001 --cluster local:1",
         "go": '-c \'import subprocess; subprocess.run(["go", "version"], check=True)\'',

@@ -1,22 +1,56 @@
-"""What doors to frameworks share: refusing what a run needs and its engine lacks.
+"""What doors to frameworks share: the engine, and what its runs are refused.
 
-Much of that only shows when a hook acts. It ends the run with a CapabilityError: a door
-never leaves out what it was asked for.
+Much of what an engine lacks only shows when a hook acts. It ends the run with a
+CapabilityError: a door never leaves out what it was asked for.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
-from compat.engines.capabilities import CapabilityError
+from compat.engines.capabilities import CapabilityError, of_extra, refuse_undeclared
 from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context
 from refengine.hooks import AgentConfig
 from refengine.messages import Message, ToolCall
+from refengine.plan import OnNotice
+from refengine.profile import Profile
+from refengine.testing.doors import EngineAgent
 from refengine.tools import Options, ToolMeta, as_meta, normalise
+
+AgentOf: TypeAlias = Callable[[str, ChatModelAgentConfig], EngineAgent]
+"""Builds an agent of the engine of that name; raises what the framework refuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameworkEngine:
+    """An engine that a framework of Python is; its package is imported when it builds.
+
+    ``agents`` imports what the extra brings, and returns what builds an agent.
+    """
+
+    name: str
+    extra: str
+    profile: Profile
+    capabilities: frozenset[str]
+    agents: Callable[[], AgentOf]
+    version: str = ""
+
+    async def build(
+        self, config: ChatModelAgentConfig, on_notice: OnNotice
+    ) -> EngineAgent:
+        """Build the agent.
+
+        Raises MissingExtraError, CapabilityError, or what the framework refuses.
+        """
+        del on_notice  # a framework says nothing beside its messages
+        refuse_undeclared(self.name, self.capabilities, config)
+        with of_extra(self.name, self.extra):
+            agent_of = self.agents()
+        return agent_of(self.name, config)
 
 
 @dataclass(slots=True)

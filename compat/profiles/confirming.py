@@ -44,6 +44,7 @@ _ABSENT: Final = re.compile(
                 r"(?:AI_NoSuchToolError: )?Model tried to call unavailable tool '.*?'\."
                 r" (?:Available tools: [^.]*|No tools are available)\."
             ),
+            r"Unknown tool: [\w-]+",
         )
     )
 )

@@ -21,7 +21,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Generic, TypeAlias, TypeVar
 
-from refengine.events import AgentEvent
+from refengine.events import AgentEvent, Chunk
 from refengine.messages import Message
 from refengine.run import RunResult
 from refengine.stream import StreamReader
@@ -115,3 +115,37 @@ class Pieces(Generic[T]):
             yield piece
         if self._error is not None:
             raise self._error
+
+
+class StreamedAnswers:
+    """The answers of a run that streams, each told of with its first piece."""
+
+    def __init__(self, tell: Tell[AgentEvent | Message], *run_path: str) -> None:
+        self._tell = tell
+        self._run_path = run_path
+        self._pieces: Pieces[Chunk] | None = None
+        self._told: asyncio.Future[None] | None = None
+
+    def add(self, piece: Chunk) -> None:
+        """Add a piece to the answer, which begins with it if none has begun."""
+        self._begun().add(piece)
+
+    async def end(self, error: Exception | None = None) -> None:
+        """End the answer, and wait until it was read; one of no pieces is told, too.
+
+        With an error its reader raises that, and an answer that has not begun is none.
+        """
+        if error is None:
+            self._begun()
+        pieces, told = self._pieces, self._told
+        self._pieces = self._told = None
+        if pieces is not None and told is not None:
+            pieces.end(error)
+            await told
+
+    def _begun(self) -> Pieces[Chunk]:
+        if self._pieces is None:
+            self._pieces = Pieces()
+            event = AgentEvent("model", self._run_path, stream=self._pieces.reader)
+            self._told = asyncio.ensure_future(self._tell(event))
+        return self._pieces

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from compat.engines.capabilities import needs, of_extra, refuse_undeclared
-from refengine.agent import ChatModelAgentConfig
-from refengine.plan import OnNotice
+from compat.engines.capabilities import needs
+from compat.engines.frame import AgentOf, FrameworkEngine
 from refengine.profile import OPENAI_AGENTS_0
-from refengine.testing.doors import EngineAgent
 
 DECLARED: Final = frozenset(
     (
@@ -34,35 +32,22 @@ DECLARED: Final = frozenset(
 )
 
 
-class OpenAIAgentsEngine:
-    """Builds agents of openai-agents; ``max_iterations`` is ``max_turns``.
+def engine(version: str = "") -> FrameworkEngine:
+    """Return agents of openai-agents; ``max_iterations`` is ``max_turns``.
 
     What is not declared has no place there: nothing stands around a request or a call,
     what follows an answer only looks, and only a call can wait for a person.
     """
-
-    name = "openai-agents"
-    profile = OPENAI_AGENTS_0
-    capabilities = DECLARED
-
-    def __init__(self, version: str = "") -> None:
-        self.version = version
-
-    async def build(
-        self, config: ChatModelAgentConfig, on_notice: OnNotice
-    ) -> EngineAgent:
-        """Build the agent.
-
-        Raises MissingExtraError, CapabilityError, or what the framework refuses.
-        """
-        del on_notice  # the framework says nothing beside its messages
-        refuse_undeclared(self.name, self.capabilities, config)
-        with of_extra(self.name, "openai-agents"):
-            from compat.engines.openai_agents.running import agent_of  # noqa: PLC0415  # an extra
-        return agent_of(self.name, config)
+    about = "openai-agents", "openai-agents", OPENAI_AGENTS_0, DECLARED
+    return FrameworkEngine(*about, _agents, version)
 
 
-def installed() -> OpenAIAgentsEngine:
+def _agents() -> AgentOf:
+    from compat.engines.openai_agents.running import agent_of  # noqa: PLC0415  # an extra
+
+    return agent_of
+
+
+def installed() -> FrameworkEngine:
     """Return the engine as it is installed; raises MissingExtraError."""
-    package = "openai-agents"
-    return OpenAIAgentsEngine(needs(package, package, "agents", package))
+    return engine(needs("openai-agents", "openai-agents", "agents", "openai-agents"))

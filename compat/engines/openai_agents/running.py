@@ -32,7 +32,7 @@ from compat.engines.openai_agents.messages import our_chunk, ours, theirs
 from compat.engines.openai_agents.values import PlayedModel, RunDeps
 from refengine.agent import ChatModelAgentConfig
 from refengine.errors import MaxIterationsExceededError, ToolNotFound
-from refengine.events import AgentEvent, Chunk
+from refengine.events import AgentEvent
 from refengine.messages import Message
 from refengine.run import RunResult
 from refengine.testing.blaming import FrameworkError, blame, blamed, named_hooks
@@ -43,7 +43,7 @@ from refengine.testing.doors import (
     ended,
     run_context,
 )
-from refengine.testing.telling import Pieces, Tell, in_lock_step, to_the_end
+from refengine.testing.telling import StreamedAnswers, Tell, in_lock_step, to_the_end
 from refengine.tools import Options, as_meta
 
 Told = AgentEvent | Message
@@ -126,16 +126,21 @@ class _Run:
         self._end(await Runner.run(**self._run()))
 
     async def _streamed(self, tell: Tell[Told]) -> None:
-        pieces = _Pieces(tell, self._config.name)
-        self._deps.answered = pieces.read
+        answers = StreamedAnswers(tell, self._config.name)
+        read = asyncio.Semaphore(0)
+
+        async def answered(_: Message) -> None:
+            await read.acquire()  # until an answer that is there has been read
+
+        self._deps.answered = answered
         self._deps.resulted = tell
         result = Runner.run_streamed(**self._run())
         try:
             async for event in result.stream_events():
                 if isinstance(event, RawResponsesStreamEvent):
-                    await pieces.take(event.data)
+                    await _take(event.data, answers, read)
         except Exception as error:
-            await pieces.end(error)
+            await answers.end(error)
             raise
         finally:
             result.cancel()
@@ -179,40 +184,12 @@ class _Run:
         blame(error, FrameworkError(error))
 
 
-class _Pieces:
-    """The answers of a run that streams, each told of with its first piece."""
-
-    def __init__(self, tell: Tell[Told], name: str) -> None:
-        self._tell = tell
-        self._name = name
-        self._read = asyncio.Semaphore(0)
-        self._pieces: Pieces[Chunk] | None = None
-        self._told: asyncio.Future[None] | None = None
-
-    async def take(self, event: object) -> None:
-        """Take the next event of the stream."""
-        if isinstance(event, ResponseCompletedEvent):
-            self._begin()
-            await self.end()
-            self._read.release()
-        elif (chunk := our_chunk(event)) is not None:
-            self._begin().add(chunk)
-
-    async def read(self, _: Message) -> None:
-        """Wait until an answer that is there has been read."""
-        await self._read.acquire()
-
-    def _begin(self) -> Pieces[Chunk]:
-        if self._pieces is None:
-            self._pieces = Pieces()
-            event = AgentEvent("model", (self._name,), stream=self._pieces.reader)
-            self._told = asyncio.ensure_future(self._tell(event))
-        return self._pieces
-
-    async def end(self, error: Exception | None = None) -> None:
-        """End the answer that has begun, if one has; its reader raises an error."""
-        pieces, told = self._pieces, self._told
-        self._pieces = self._told = None
-        if pieces is not None and told is not None:
-            pieces.end(error)
-            await told
+async def _take(
+    event: object, answers: StreamedAnswers, read: asyncio.Semaphore
+) -> None:
+    """Take the next event of a stream."""
+    if isinstance(event, ResponseCompletedEvent):
+        await answers.end()
+        read.release()
+    elif (chunk := our_chunk(event)) is not None:
+        answers.add(chunk)

@@ -11,16 +11,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from compat.engines.capabilities import (
-    OF_HOOKS,
-    needs,
-    of_extra,
-    refuse_undeclared,
-)
-from refengine.agent import ChatModelAgentConfig
-from refengine.plan import OnNotice
+from compat.engines.capabilities import OF_HOOKS, needs
+from compat.engines.frame import AgentOf, FrameworkEngine
 from refengine.profile import PYDANTIC_AI_2
-from refengine.testing.doors import EngineAgent
 
 DECLARED: Final = (OF_HOOKS - {"wrap_streamable", "adapted_structs"}) | {
     "struct_tools",
@@ -37,38 +30,25 @@ DECLARED: Final = (OF_HOOKS - {"wrap_streamable", "adapted_structs"}) | {
 }
 
 
-class PydanticAIEngine:
-    """Builds agents with ``pydantic_ai.Agent``; ``max_iterations`` is a request limit.
+def engine(version: str = "") -> FrameworkEngine:
+    """Return agents of ``pydantic_ai.Agent``; ``max_iterations`` is a request limit.
 
     What is not declared has no place there: no tool's result ends a run, only an output
     tool's does; an answer whose calls have equal ids is an error; ``before_run`` only
     looks; only a tool call can wait for a person, where any hook of a kept run may.
     """
-
-    name = "pydantic-ai"
-    profile = PYDANTIC_AI_2
-    capabilities = DECLARED
-
-    def __init__(self, version: str = "") -> None:
-        self.version = version
-
-    async def build(
-        self, config: ChatModelAgentConfig, on_notice: OnNotice
-    ) -> EngineAgent:
-        """Build the agent.
-
-        Raises MissingExtraError, CapabilityError, or what the framework refuses.
-        """
-        del on_notice  # the framework says nothing beside its messages
-        refuse_undeclared(self.name, self.capabilities, config)
-        with of_extra(self.name, "pydantic-ai"):
-            from compat.engines.pydantic_ai.running import agent_of  # noqa: PLC0415  # an extra
-        return agent_of(self.name, config)
+    about = "pydantic-ai", "pydantic-ai", PYDANTIC_AI_2, DECLARED
+    return FrameworkEngine(*about, _agents, version)
 
 
-def installed() -> PydanticAIEngine:
+def _agents() -> AgentOf:
+    from compat.engines.pydantic_ai.running import agent_of  # noqa: PLC0415  # an extra
+
+    return agent_of
+
+
+def installed() -> FrameworkEngine:
     """Return the engine as it is installed; raises MissingExtraError."""
-    package = "pydantic_ai"
-    return PydanticAIEngine(
-        needs("pydantic-ai", "pydantic-ai", package, "pydantic-ai-slim")
+    return engine(
+        needs("pydantic-ai", "pydantic-ai", "pydantic_ai", "pydantic-ai-slim")
     )

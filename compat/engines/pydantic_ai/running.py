@@ -6,7 +6,6 @@ over the nodes, so that models which need not stream do not.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
 from typing import Any, cast
 
@@ -43,7 +42,7 @@ from compat.engines.pydantic_ai.values import (
 )
 from refengine.agent import ChatModelAgentConfig
 from refengine.errors import MaxIterationsExceededError
-from refengine.events import AgentEvent, Chunk
+from refengine.events import AgentEvent
 from refengine.messages import Message
 from refengine.run import RunResult
 from refengine.testing.blaming import FrameworkError, blame, named_hooks
@@ -61,7 +60,7 @@ from refengine.testing.pydantic_ai.messages import (
     ours,
     theirs,
 )
-from refengine.testing.telling import Pieces, Tell, in_lock_step, to_the_end
+from refengine.testing.telling import StreamedAnswers, Tell, in_lock_step, to_the_end
 from refengine.tools import Options, Tool, ToolMeta, as_meta
 
 Told = AgentEvent | Message
@@ -251,22 +250,15 @@ class _Run:
         self, tell: Tell[Told], events: AsyncIterable[AgentStreamEvent]
     ) -> None:
         """Tell of an answer with its first piece, and then of each further one."""
-        pieces: Pieces[Chunk] = Pieces()
-        event = AgentEvent("model", self._path, stream=pieces.reader)
-        told: asyncio.Future[None] | None = None
+        answers = StreamedAnswers(tell, *self._path)
         try:
             async for each in events:
-                chunk = our_chunk(each)
-                if chunk is not None:
-                    told = told or asyncio.ensure_future(tell(event))
-                    pieces.add(chunk)
+                if (chunk := our_chunk(each)) is not None:
+                    answers.add(chunk)
         except Exception as error:
-            pieces.end(error)
-            if told is not None:
-                await told
+            await answers.end(error)
             raise
-        pieces.end()
-        await (told or tell(event))
+        await answers.end()
 
 
 async def _tell_results(

@@ -1,0 +1,1 @@
+"""The door to agents of strands, and what it is made of."""
