@@ -47,10 +47,10 @@ At the end of a run the world looks at what was kept.
 """
 BEHIND: Final = 1 << 30
 NOTICES: Final = frozenset(
-    ("warning", "ignored_change", "tools_removed", "caller_object_changed")
+    ("warning", "ignored_change", "tools_removed", "caller_object_changed", "span")
 )
-"""What an engine says of itself, and what the world says of the caller's objects:
-nothing that an engine does is a consequence of that.
+"""What an engine says of itself, what the world says of the caller's objects, and what
+observers say: nothing that an engine does is a consequence of that.
 """
 INERT: Final = ("options",)
 """What the models and tools of a world are given and do not look at."""

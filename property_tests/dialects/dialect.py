@@ -134,6 +134,8 @@ class Dialect:
     reference: Callable[[Any, frozenset[str]], Any]
     entries: Entries
     smaller: Callable[[Any], Iterator[BaseModel]] = smaller_of
+    worker: str = "property_tests.dialects.worker"
+    """The module of the child that has a door of it."""
 
     @cached_property
     def contract(self) -> Contract:

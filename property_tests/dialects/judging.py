@@ -57,13 +57,27 @@ STEP: Final = 25
 class DialectRequest(ClauseRequest):
     """What a judgement of doors to a dialect is asked for.
 
-    Several children have a door at a time.
+    Several children have a door at a time. ``setup`` is a file that each of them runs
+    first, as production does: what it turns on is judged, on this door.
     """
 
     dialect: Dialect
     doors: tuple[str, ...]
     profile: str | None = None
     known: Path | None = None
+    setup: Path | None = None
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What a child is told, but for its door."""
+        setup = self.setup and {"name": self.setup.name, "file": str(self.setup)}
+        return {
+            "dialect": self.dialect.name,
+            "profile": self.profile,
+            "clauses": [each.id for each in self.clauses],
+            "timeout": self.timeout,
+            "setup": setup,
+        }
 
 
 @contextmanager
@@ -72,20 +86,14 @@ def dialect_child(
 ) -> Generator[ChildProcess, None, None]:
     """Yield a child that has loaded a door; raises UnusableEngineError."""
     child = ChildProcess(
-        request.python.command("property_tests.dialects.worker", *GENERIC),
+        request.python.command(request.dialect.worker, *GENERIC),
         cwd=Path.cwd(),  # a door of one's own is looked up from there
         env=request.python.env,
         marked=False,
         frameworks=(),
     )
     try:
-        child.initialize(
-            LONG,
-            dialect=request.dialect.name,
-            door=text,
-            profile=request.profile,
-            clauses=[each.id for each in request.clauses],
-        )
+        child.initialize(LONG, door=text, **request.about)
         yield child
     finally:
         child.kill()
@@ -233,7 +241,9 @@ class DialectKind:
     def _again(self, text: str, clause: str) -> str:
         command = ["refengine", "conform", text, "--clause", clause]
         dialect = self._asked.dialect.name
-        if dialect_of(text) != dialect:  # a door of the user's own
+        if self._asked.setup is not None:
+            command += ["--observer", str(self._asked.setup)]
+        elif dialect_of(text) != dialect:  # a door of the user's own
             command += ["--dialect", dialect]
         if self._asked.profile is not None:
             command += ["--engine-profile", self._asked.profile]

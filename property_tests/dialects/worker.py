@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from compat.engines.load_errors import LoadError
+from property_tests.dialects.compared import Oracle
 from property_tests.dialects.deciding import DecidedWorld, WorldDecider
+from property_tests.dialects.dialect import Dialect, DialectDoor, RefusedWorldError
 from property_tests.dialects.dialects import dialect_named
 from refengine.errors import UnknownProfileError
 from refengine.testing.child import CallError, Connection, Function, Params
@@ -16,25 +18,46 @@ from refengine.testing.child import CallError, Connection, Function, Params
 Reply: TypeAlias = "dict[str, Any]"
 
 
+@dataclass(frozen=True, slots=True)
+class OpenedDoor:
+    """A door, and what says what is right at it; ``idle`` why no clause applies."""
+
+    door: DialectDoor
+    oracle: Oracle
+    idle: str = ""
+
+
+Opening: TypeAlias = Callable[[Dialect, Params], OpenedDoor]
+"""Opens a door by what the child was told; raises LoadError or UnknownProfileError."""
+
+
+def opened(dialect: Dialect, about: Params) -> OpenedDoor:
+    """Return the door that a text names, beside the reference of its dialect."""
+    return OpenedDoor(dialect.load(about["door"], about["profile"]), dialect.oracle)
+
+
 class DialectWorker:
     """A door and the checks of its dialect."""
 
-    def __init__(self, about: Params) -> None:
+    def __init__(self, about: Params, opening: Opening = opened) -> None:
         self._dialect = dialect_named(about["dialect"])
         self._about = about
+        self._opening = opening
+        self._door: DialectDoor | None = None
         self._made: WorldDecider | None = None
 
     def load(self, _: Params) -> Reply:
         """Load the door and return what it says of itself."""
         try:
-            door = self._dialect.load(self._about["door"], self._about["profile"])
+            made = self._opening(self._dialect, self._about)
         except (LoadError, UnknownProfileError) as error:
             raise CallError(str(error), {"kind": "usage"}) from error
+        self._door = door = made.door
         chosen = set(self._about["clauses"])
         checks = [each for each in self._dialect.checks if each.clause in chosen]
-        self._made = WorldDecider(self._dialect, door, checks)
+        self._made = WorldDecider(self._dialect, door, checks, made.oracle)
         missing = {
-            each.clause: each.missing(door.profile, door.capabilities)
+            each.clause: made.idle or each.missing(door.profile, door.capabilities)
             for each in checks
         }
         return {
@@ -49,6 +72,16 @@ class DialectWorker:
         """Play one world and return what the checks said."""
         scenario = self._dialect.read(given["scenario"])
         return told(self._decider.judge(scenario, given.get("only", ())))
+
+    def play(self, given: Params) -> Reply:
+        """Play one world and return what was seen."""
+        if self._door is None:
+            raise CallError("the door was not loaded")
+        try:
+            trace = self._door.play(self._dialect.read(given["scenario"]))
+        except RefusedWorldError as error:
+            return {"refused": str(error)}
+        return {"trace": trace.to_jsonl()}
 
     @property
     def _decider(self) -> WorldDecider:
@@ -66,14 +99,19 @@ def told(found: DecidedWorld) -> Reply:
     return {**asdict(found), "failed": failed}
 
 
-def main() -> None:
+def serve(opening: Opening) -> None:
     """Serve; the working directory is the user's, as where Python runs a module."""
     sys.path.insert(0, "")
     table: dict[str, Function] = {}
 
     def initialize(about: Params) -> None:
-        worker = DialectWorker(about)
-        table.update(load=worker.load, judge=worker.judge)
+        worker = DialectWorker(about, opening)
+        table.update(load=worker.load, judge=worker.judge, play=worker.play)
 
     table["initialize"] = initialize
     Connection(table).serve()
+
+
+def main() -> None:
+    """Serve a door of any dialect."""
+    serve(opened)

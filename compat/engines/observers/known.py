@@ -1,0 +1,116 @@
+"""The spans that there have to be, by the trace of a world: one for each call.
+
+    known_rows(trace)
+
+They are made of what the world saw alone, so no observer is needed to know them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from compat.engines.observers.spans import Of, among, leaves
+from refengine.messages import Json
+from refengine.testing.trace import Trace
+
+SHORT: Final = 2
+"""A word of a world has more letters: a shorter one stands in any text."""
+
+
+@dataclass(slots=True)
+class HappenedCall:
+    """A call that happened: of what, in which run, what it was sent and gave.
+
+    ``pieces`` is what came in chunks: the text, and the arguments of each call.
+    """
+
+    of: Of
+    run: int
+    name: str = ""
+    asked: Sequence[str] = ()
+    answered: Sequence[str] = ()
+    fails: bool = False
+    pieces: dict[object, str] = field(default_factory=dict[object, str])
+
+    def goes_on(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Take what the world saw of it next."""
+        match kind:
+            case "model_response":
+                self.answered = [*_said([data["message"]])]
+            case "model_chunk":
+                self._piece("", data["chunk"].get("content"))
+                for at, call in enumerate(data["chunk"].get("tool_calls") or ()):
+                    self._piece(call.get("index", at), call.get("arguments"))
+            case "tool_chunk":
+                self._piece("", data["chunk"])
+            case "tool_end":
+                self.answered = [*leaves(data["result"])]
+            case "model_error" | "tool_error":
+                self.fails = True
+            case _:
+                pass
+
+    def _piece(self, of: object, text: str | None) -> None:
+        self.pieces[of] = self.pieces.get(of, "") + (text or "")
+        self.answered = [x for each in self.pieces.values() for x in leaves(each)]
+
+
+def happened(trace: Trace) -> Sequence[HappenedCall]:
+    """Return the calls of models and tools that a world saw, as they began."""
+    found: list[HappenedCall] = []
+    last: dict[object, HappenedCall] = {}
+    for each in trace:
+        data: Any = each.canonical()["data"]
+        key = each.kind.partition("_")[0], each.run, each.call_id
+        if each.kind == "model_request":
+            asked = [*_said(data["messages"])]
+            last[key] = HappenedCall("model", each.run, asked=asked)
+        elif each.kind == "tool_start":
+            asked = [*leaves(data["arguments"])]
+            last[key] = HappenedCall("tool", each.run, data["name"], asked)
+        elif key in last:
+            last[key].goes_on(each.kind, data)
+            continue
+        else:
+            continue
+        found.append(last[key])
+    return found
+
+
+def _said(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the texts of messages, and of the arguments of calls in them."""
+    for each in messages:
+        yield str(each.get("content") or "")
+        for call in each.get("tool_calls") or ():
+            yield from leaves(call["arguments"])
+
+
+def words_of(trace: Trace) -> Sequence[str]:
+    """Return the texts that were sent to and fro, of which one is known again."""
+    calls = happened(trace)
+    said = (x for each in calls for x in (*each.asked, *each.answered))
+    return [each for each in dict.fromkeys(said) if len(each) > SHORT]
+
+
+def known_rows(trace: Trace) -> Iterator[dict[str, Json]]:
+    """Yield what the span of each call says, as ``spans.rows_of`` does of a span."""
+    words = words_of(trace)
+    trees: dict[int, int] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    yield {"of": "other", "ends": True}
+    for each in happened(trace):
+        counts[each.of, each.name] += 1
+        yield {
+            "of": each.of,
+            "ends": True,
+            "name": each.name,
+            "nth": counts[each.of, each.name],
+            "fails": each.fails,
+            "inside": "",
+            "tree": trees.setdefault(each.run, len(trees) + 1),
+            "asked": among(words, "\n".join(each.asked)),
+            "answered": among(words, "\n".join(each.answered)),
+        }

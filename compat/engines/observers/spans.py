@@ -1,0 +1,185 @@
+"""What spans say of calls, whichever convention names their attributes.
+
+    rows_of(spans, words)    # each span as data of an observation, in order of starting
+
+What an observer writes of texts is its own business, as JSON in JSON or one attribute
+for each; so of what was asked and answered the words of the world are told that stand
+in it (``words``).
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from typing import ClassVar, Final, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+from refengine.messages import Json
+from refengine.testing.json_values import is_list, is_mapping
+
+Of: TypeAlias = Literal["model", "tool", "other"]
+"""What a span is of: a call of a model, one of a tool, or anything else."""
+
+FILE: Final = "conventions.toml"
+
+
+class CallAttributes(BaseModel):
+    """Which attributes tell of a call of one kind: patterns, but for its name."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
+
+    values: tuple[str, ...]
+    name: str = ""
+    asked: tuple[str, ...]
+    answered: tuple[str, ...]
+
+
+class SpanConvention(BaseModel):
+    """One way of naming attributes; ``kind`` is the one that says what a span is of."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
+
+    title: str
+    kind: str
+    model: CallAttributes
+    tool: CallAttributes
+
+
+@cache
+def conventions() -> tuple[SpanConvention, ...]:
+    """Return those that are known."""
+    text = files(__package__ or "").joinpath(FILE).read_text("utf-8")
+    return tuple(map(SpanConvention.model_validate, tomllib.loads(text)["convention"]))
+
+
+@dataclass(frozen=True, slots=True)
+class SeenSpan:
+    """A span, whoever made it: its number, its parent's, and how it stands at the end.
+
+    ``failed`` tells that its status is an error, ``ended`` that it was ended.
+    """
+
+    id: int
+    parent: int | None
+    attributes: Mapping[str, object]
+    failed: bool = False
+    ended: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SpanCall:
+    """What a span says of the call that it is of, if it is of one."""
+
+    of: Of = "other"
+    name: str = ""
+    asked: str = ""
+    answered: str = ""
+
+
+def call_of(attributes: Mapping[str, object]) -> SpanCall:
+    """Return what attributes say of a call, by the first convention that knows it."""
+    for each in conventions():
+        kind = attributes.get(each.kind)
+        if kind in each.model.values:
+            return _told("model", each.model, attributes)
+        if kind in each.tool.values:
+            return _told("tool", each.tool, attributes)
+    return SpanCall()
+
+
+def _told(of: Of, by: CallAttributes, attributes: Mapping[str, object]) -> SpanCall:
+    texts = [
+        "\n".join(
+            text
+            for name, value in attributes.items()
+            if any(fnmatchcase(name, each) for each in patterns)
+            for text in leaves(value)
+        )
+        for patterns in (by.asked, by.answered)
+    ]
+    return SpanCall(of, str(attributes.get(by.name, "")), *texts)
+
+
+def leaves(value: object) -> Iterator[str]:
+    """Yield the texts in a value; JSON in a text is read, and JSON in that."""
+    if isinstance(value, str):
+        found = _json(value)
+        if found is None:
+            yield value
+        else:
+            yield from leaves(found)
+    elif is_mapping(value):
+        for each in value.values():
+            yield from leaves(each)
+    elif is_list(value) or isinstance(value, tuple):
+        for each in value:
+            yield from leaves(each)
+    elif value is not None:
+        yield json.dumps(value, default=str)
+
+
+def _json(text: str) -> object:
+    """Return the list or mapping that a text writes, None for any other text."""
+    if text[:1] not in {"{", "[", '"'}:
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def among(words: Iterable[str], text: str) -> list[Json]:
+    """Return the words that stand in a text."""
+    return [each for each in words if each in text]
+
+
+def rows_of(
+    spans: Sequence[SeenSpan], words: Sequence[str]
+) -> Iterator[dict[str, Json]]:
+    """Yield what each span says, in the order in which they started.
+
+    ``nth`` is its number among those of the same tool, or of the model. ``inside`` is
+    what the nearest call is of that it stands in, and ``tree`` the number of the trace
+    that it belongs to, among those that have calls.
+    """
+    calls = {each.id: call_of(each.attributes) for each in spans}
+    parents = {each.id: each.parent for each in spans}
+    trees: dict[int, int] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    for each in spans:
+        call = calls[each.id]
+        above = list(_above(each.id, parents))
+        ends: dict[str, Json] = {"of": call.of, "ends": each.ended}
+        if call.of == "other":
+            yield ends
+            continue
+        inside = next((calls[x].of for x in above if calls[x].of != "other"), "")
+        root = above[-1] if above else each.id
+        tree = trees.setdefault(root, len(trees) + 1)
+        key = call.of, call.name
+        counts[key] += 1
+        yield {
+            **ends,
+            "name": call.name,
+            "nth": counts[key],
+            "fails": each.failed,
+            "inside": inside,
+            "tree": tree,
+            "asked": among(words, call.asked),
+            "answered": among(words, call.answered),
+        }
+
+
+def _above(span: int, parents: Mapping[int, int | None]) -> Iterator[int]:
+    """Yield the spans above one, nearest first; a parent that was not seen is none."""
+    at = parents[span]
+    while at is not None and at in parents:
+        yield at
+        at = parents[at]

@@ -1,0 +1,1 @@
+OBSERVER_MUTANTS = ()

@@ -1,0 +1,101 @@
+"""The child in which a setup has turned an observer on: it plays worlds on an engine.
+
+What is right says another child, which has the same engine, plain: it was started
+before the setup ran, so nothing that this does can reach it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import weakref
+from pathlib import Path
+from typing import Any, Final
+
+from compat.engines.importing import GENERIC
+from compat.engines.load_errors import LoadError
+from compat.engines.loading import load_engine
+from compat.engines.observers.collecting import SpanCollector
+from compat.engines.observers.playing import SpansPlayer, observed_by
+from compat.process import ChildError, ChildProcess, python
+from property_tests.dialects.compared import Oracle
+from property_tests.dialects.decision import scenario_json
+from property_tests.dialects.dialect import Dialect, RefusedWorldError
+from property_tests.dialects.worker import OpenedDoor, opened, serve
+from refengine.testing.child import CallError, Params
+from refengine.testing.isolation.setups import SideSetup
+from refengine.testing.loading import Fault
+from refengine.testing.scenario import Scenario
+from refengine.testing.trace import Trace
+
+LONG: Final = 60.0
+"""Seconds to start a child and import what it needs."""
+
+
+class SetupError(LoadError):
+    """A setup cannot be run; says what is wrong with it."""
+
+
+class PlainEngine:
+    """The same engine in a child of its own, in which no setup ran."""
+
+    def __init__(self, about: Params) -> None:
+        self._timeout: float = about["timeout"]
+        self._child = ChildProcess(
+            python("property_tests.dialects.worker", *GENERIC, executable=sys.executable),
+            cwd=Path.cwd(),
+            env=dict(os.environ),
+            marked=False,
+            frameworks=(),
+        )
+        weakref.finalize(self, self._child.kill)
+        self._child.initialize(LONG, **{**about, "setup": None})
+        self._child.call("load", {}, LONG)
+
+    def play(self, scenario: Scenario, *_: object) -> Trace:
+        """Return what is right in a world; raises RefusedWorldError."""
+        given = {"scenario": scenario_json(scenario)}
+        try:
+            reply: dict[str, str] = self._child.call("play", given, self._timeout)
+        except (CallError, ChildError) as error:
+            raise RefusedWorldError(f"the engine, plain, breaks off: {error}") from error
+        if why := reply.get("refused"):
+            raise RefusedWorldError(why)
+        return Trace.from_jsonl(reply["trace"])
+
+
+def observed(dialect: Dialect, about: Params) -> OpenedDoor:
+    """Return an engine that a setup observes; raises LoadError."""
+    if about["setup"] is None:
+        return opened(dialect, about)
+    try:
+        plain = PlainEngine(about)
+    except CallError as error:
+        raise SetupError(error.message) from error
+    collector = SpanCollector()
+    name = about["setup"]["name"]
+    setup = SideSetup(name, about["setup"]["file"], collector)
+    try:
+        setup.run()
+    except Fault as error:
+        raise SetupError(str(error)) from error
+    engine = load_engine(about["door"], about["profile"])
+    shown = f"{engine.name}, with {name}"
+    player = observed_by(collector.taken, engine, shown, collector.forget)
+    oracle = Oracle(plain.play, dialect.entries)
+    return OpenedDoor(dialect.door(player), oracle, _idle(dialect, player, setup))
+
+
+def _idle(dialect: Dialect, player: SpansPlayer, setup: SideSetup) -> str:
+    """Return why no clause applies, as where no span is begun in any fixed world."""
+    for each in dialect.fixed():
+        player.play(each.scenario)  # type: ignore[arg-type]
+        if setup.spans:
+            return ""
+    patches = f"{setup.changed} patches" if setup.changed else "no patch"
+    return f"{setup.name}: no span, {patches}: is it on?"
+
+
+def main() -> None:
+    """Serve."""
+    serve(observed)
