@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from pydantic import BaseModel
 
 from compat.engines.capabilities import refusal_of
 from compat.engines.loading import load_engine
@@ -12,11 +14,10 @@ from compat.engines.observers.playing import (
     SpansPlayer,
     observed_entries,
     plainly,
-    refuse_observed,
 )
 from compat.engines.observers.reference import (
     NAME,
-    observed_reference,
+    ObservedReference,
     reference_engine,
 )
 from property_tests.dialects.dialect import (
@@ -25,6 +26,7 @@ from property_tests.dialects.dialect import (
     RefusedWorldError,
     worlds_in,
 )
+from property_tests.dialects.smaller import smaller_of
 from refengine.profile import SEED_001
 from refengine.profile import profile as profile_named
 from refengine.testing.scenario import Scenario
@@ -34,14 +36,14 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 
-def _engine(text: str, profile: str | None) -> SpansPlayer:
+def _engine(text: str, profile: str | None) -> SpansPlayer | ObservedReference:
     """Return what a text names: our own observer, or an engine that nobody observes."""
     if text == NAME:
-        return observed_reference(profile_named(profile) if profile else SEED_001)
+        return ObservedReference(profile_named(profile) if profile else SEED_001)
     return plainly(load_engine(text, profile))
 
 
-def play_spans(scenario: Scenario, engine: SpansPlayer) -> Trace:
+def _play(scenario: Scenario, engine: SpansPlayer | ObservedReference) -> Trace:
     """Play a scenario; raises RefusedWorldError where the engine refused it."""
     trace = engine.play(scenario)
     if why := refusal_of(trace):
@@ -59,6 +61,13 @@ def _strategy() -> SearchStrategy[Any]:
     raise NotImplementedError
 
 
+def _smaller(scenario: BaseModel) -> Iterator[BaseModel]:
+    """Yield scenarios that are less than this one, each a session as people have it."""
+    for smaller in smaller_of(cast("Scenario", scenario)):
+        if smaller.model_script and all(x.input for x in smaller.runs):
+            yield smaller
+
+
 OBSERVERS: Final = Dialect(
     name=NAME,
     family="OBS",
@@ -67,12 +76,14 @@ OBSERVERS: Final = Dialect(
     scenario=Scenario,
     fixed=cache(partial(worlds_in, "observers", Scenario)),
     engine=_engine,
-    refuse=refuse_observed,
-    play=play_spans,
+    refuse=lambda engine, scenario: engine.refuse(scenario),
+    play=_play,
     reference=lambda profile, _: plainly(reference_engine(profile)),
     entries=observed_entries,
     broken=_broken,
     strategy=_strategy,
+    smaller=_smaller,
     worker="property_tests.observers.worker",
+    claim="what happened",
 )
 """What ``dialects.py`` names."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import sys
 import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from compat.engines.importing import GENERIC
 from compat.engines.load_errors import LoadError
@@ -18,6 +20,7 @@ from compat.engines.loading import load_engine
 from compat.engines.observers.collecting import SpanCollector
 from compat.engines.observers.playing import SpansPlayer, observed_by
 from compat.process import ChildError, ChildProcess, python
+from compat.report.conform_text import counted
 from property_tests.dialects.compared import Oracle
 from property_tests.dialects.decision import scenario_json
 from property_tests.dialects.dialect import Dialect, RefusedWorldError
@@ -82,17 +85,24 @@ def observed(dialect: Dialect, about: Params) -> OpenedDoor:
     engine = load_engine(about["door"], about["profile"])
     shown = f"{engine.name}, with {name}"
     player = observed_by(collector.taken, engine, shown, collector.forget)
+    rows = _probed(dialect, player)
+    player = replace(player, contents=any(x.get("asked") or x.get("answered") for x in rows))
     oracle = Oracle(plain.play, dialect.entries)
-    return OpenedDoor(dialect.door(player), oracle, _idle(dialect, player, setup))
+    return OpenedDoor(dialect.door(player), oracle, "" if rows else _idle(setup))
 
 
-def _idle(dialect: Dialect, player: SpansPlayer, setup: SideSetup) -> str:
-    """Return why no clause applies, as where no span is begun in any fixed world."""
+def _probed(dialect: Dialect, player: SpansPlayer) -> Sequence[Mapping[str, Any]]:
+    """Return what spans say in the first fixed world in which there are any."""
     for each in dialect.fixed():
-        player.play(each.scenario)  # type: ignore[arg-type]
-        if setup.spans:
-            return ""
-    patches = f"{setup.changed} patches" if setup.changed else "no patch"
+        trace = player.play(cast("Scenario", each.scenario))
+        if found := [x.data for x in trace.of("span")]:
+            return found
+    return ()
+
+
+def _idle(setup: SideSetup) -> str:
+    """Return why no clause applies: nothing was seen of any world."""
+    patches = counted(setup.changed, "patch") if setup.changed else "no patch"
     return f"{setup.name}: no span, {patches}: is it on?"
 
 

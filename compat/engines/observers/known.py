@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from compat.engines.observers.spans import Of, among, leaves
+from compat.engines.observers.spans import Of, among, is_secret, leaves
 from refengine.messages import Json
 from refengine.testing.trace import Trace
 
@@ -89,10 +89,14 @@ def _said(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def words_of(trace: Trace) -> Sequence[str]:
-    """Return the texts that were sent to and fro, of which one is known again."""
+    """Return the texts that were sent to and fro, of which one is known again.
+
+    A secret is none: whether an observer writes it down is another question.
+    """
     calls = happened(trace)
     said = (x for each in calls for x in (*each.asked, *each.answered))
-    return [each for each in dict.fromkeys(said) if len(each) > SHORT]
+    words = (each for each in dict.fromkeys(said) if len(each) > SHORT)
+    return [each for each in words if not is_secret(each)]
 
 
 def known_rows(trace: Trace) -> Iterator[dict[str, Json]]:
@@ -100,12 +104,13 @@ def known_rows(trace: Trace) -> Iterator[dict[str, Json]]:
     words = words_of(trace)
     trees: dict[int, int] = {}
     counts: Counter[tuple[str, str]] = Counter()
-    yield {"of": "other", "ends": True}
+    yield {"of": "other", "ends": True, "secrets": False}
     for each in happened(trace):
         counts[each.of, each.name] += 1
         yield {
             "of": each.of,
             "ends": True,
+            "secrets": False,
             "name": each.name,
             "nth": counts[each.of, each.name],
             "fails": each.fails,

@@ -24,7 +24,7 @@ from refengine.testing.trace import Observation, Trace
 
 AFTERWARDS: Final = frozenset(("cancellation",))
 """Capabilities that are about what a run leaves, at which no observer looks."""
-CONTENTS: Final = "contents"
+CONTENTS: Final = "contents of calls"
 """The capability of an observer that records what was asked and answered."""
 
 
@@ -87,21 +87,13 @@ def observed_by(
     engine: LoadedEngine,
     name: str,
     begin: Callable[[], object],
+    *,
+    contents: bool = True,
 ) -> SpansPlayer:
     """Return an engine whose spans an observer makes, and that ``take`` returns."""
     return SpansPlayer(
-        engine, name, lambda trace: rows_of(take(), words_of(trace)), begin
+        engine, name, lambda trace: rows_of(take(), words_of(trace)), begin, contents
     )
-
-
-def play_observed(scenario: Scenario, engine: SpansPlayer) -> Trace:
-    """Play a scenario."""
-    return engine.play(scenario)
-
-
-def refuse_observed(engine: SpansPlayer, scenario: Scenario) -> None:
-    """Raise CapabilityError for a scenario that the engine has no place for."""
-    engine.refuse(scenario)
 
 
 def observed_entries(trace: Trace, scenario: Any) -> Sequence[Entry]:  # noqa: ANN401  # of no use: the trace has all

@@ -1,7 +1,7 @@
 """A small observer of our own, around the parts that an engine is given.
 
-    engine = observed_reference()    # the reference engine, observed
-    engine.play(scenario)            # its trace, and what the spans say
+    engine = ObservedReference()    # the reference engine, observed
+    engine.play(scenario)           # its trace, and what the spans say
 
 It begins a span for each run, and in it one for each call of the model and of a tool,
 with attributes as OpenTelemetry's convention names them. Mutants replace its steps.
@@ -18,8 +18,9 @@ from typing import Any, Final, Generic, Self, TypeVar
 
 from compat.engines.capabilities import CAPABILITIES
 from compat.engines.loading import LoadedEngine
-from compat.engines.observers.playing import SpansPlayer, observed_by
+from compat.engines.observers.playing import CONTENTS, observed_by
 from compat.engines.observers.spans import SeenSpan
+from compat.wire.scrubbing.scrubber import Scrubber
 from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context
 from refengine.events import AgentEvent
@@ -30,6 +31,8 @@ from refengine.profile import SEED_001, Profile
 from refengine.run import RunResult
 from refengine.stream import StreamReader
 from refengine.testing.doors import Engine, EngineAgent, EngineRun, ReferenceEngine
+from refengine.testing.scenario import Scenario
+from refengine.testing.trace import Trace
 from refengine.tools import Options, Tool, ToolInfo, ToolMeta, as_meta
 
 T = TypeVar("T")
@@ -67,13 +70,22 @@ class SmallObserver:
             for each in self.spans
         ]
 
-    def begin(self, of: str, **attributes: object) -> LiveSpan:
+    def begin(self, of: str, **attributes: str) -> LiveSpan:
         """Begin a span in that of the run, or that of a run by itself."""
-        named = {"gen_ai.operation.name": of}
-        named |= {f"gen_ai.{x.replace('_', '.')}": y for x, y in attributes.items()}
         above = None if self.inside is None else self.inside.id
-        self.spans.append(LiveSpan(len(self.spans) + 1, above, named))
-        return self.spans[-1]
+        span = LiveSpan(len(self.spans) + 1, above, {})
+        self.spans.append(span)
+        self.say(span, operation_name=of, **attributes)
+        return span
+
+    def say(self, span: LiveSpan, **attributes: str) -> None:
+        """Give a span attributes, which one that ended takes no more."""
+        for name, value in () if span.ended else attributes.items():
+            span.attributes[f"gen_ai.{name.replace('_', '.')}"] = self.plain(value)
+
+    def plain(self, text: str) -> str:
+        """Return a text without secrets."""
+        return Scrubber().text(text)
 
     def run(self) -> LiveSpan:
         """Begin the span of a run, in which others are begun from now on."""
@@ -101,15 +113,15 @@ class SmallObserver:
 
     def answered(self, span: LiveSpan, answer: Message) -> None:
         """Put down what the model answered."""
-        span.attributes["gen_ai.output.messages"] = self.text([answer])
+        self.say(span, output_messages=self.text([answer]))
 
     def returned(self, span: LiveSpan, result: str) -> None:
         """Put down what a tool gave."""
-        span.attributes["gen_ai.tool.call.result"] = result
+        self.say(span, tool_call_result=result)
 
     def fail(self, span: LiveSpan, error: BaseException) -> None:
         """Put down that a call raised."""
-        span.failed = isinstance(error, Exception)
+        span.failed |= not span.ended and isinstance(error, Exception)
 
     def end(self, span: LiveSpan) -> None:
         """End a span."""
@@ -350,8 +362,22 @@ def reference_engine(profile: Profile) -> LoadedEngine:
     return LoadedEngine(NAME, ReferenceEngine(profile), profile, every)
 
 
-def observed_reference(profile: Profile = SEED_001) -> SpansPlayer:
-    """Return the reference engine, observed by the small observer."""
-    observer, plain = SmallObserver(), reference_engine(profile)
-    engine = replace(plain, engine=SpannedEngine(plain.engine, observer))
-    return observed_by(observer.taken, engine, NAME, observer.forget)
+class ObservedReference:
+    """The reference engine, observed by the small observer."""
+
+    name = NAME
+    version = ""
+    capabilities = frozenset({*CAPABILITIES, CONTENTS})
+
+    def __init__(self, profile: Profile = SEED_001) -> None:
+        self.profile = profile
+        observer, plain = SmallObserver(), reference_engine(profile)
+        engine = replace(plain, engine=SpannedEngine(plain.engine, observer))
+        self._player = observed_by(observer.taken, engine, NAME, observer.forget)
+
+    def refuse(self, scenario: Scenario) -> None:
+        """Refuse nothing: it has all that there is."""
+
+    def play(self, scenario: Scenario) -> Trace:
+        """Play a scenario; its trace ends with what the spans say."""
+        return self._player.play(scenario)

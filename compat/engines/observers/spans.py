@@ -21,6 +21,7 @@ from typing import ClassVar, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
+from compat.wire.scrubbing.scrubber import Scrubber
 from refengine.messages import Json
 from refengine.testing.json_values import is_list, is_mapping
 
@@ -135,6 +136,16 @@ def _json(text: str) -> object:
         return None
 
 
+def reveals(attributes: Mapping[str, object]) -> bool:
+    """Tell whether an attribute holds what the rules of redaction take for a secret."""
+    return any(is_secret(x) for value in attributes.values() for x in leaves(value))
+
+
+def is_secret(text: str) -> bool:
+    """Tell whether the rules of redaction would take something out of a text."""
+    return Scrubber().text(text) != text
+
+
 def among(words: Iterable[str], text: str) -> list[Json]:
     """Return the words that stand in a text."""
     return [each for each in words if each in text]
@@ -157,6 +168,7 @@ def rows_of(
         call = calls[each.id]
         above = list(_above(each.id, parents))
         ends: dict[str, Json] = {"of": call.of, "ends": each.ended}
+        ends["secrets"] = reveals(each.attributes)
         if call.of == "other":
             yield ends
             continue
