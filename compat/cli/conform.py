@@ -199,8 +199,8 @@ def conform(  # noqa: PLR0913  # options of a command line
     """Judge engines in the same worlds, clause by clause; or stores of checkpoints.
 
     Engines of a dialect, such as flow, are judged by the clauses of its family. If a
-    door of your own is to a dialect, say so with --dialect. With --observer it is not the
-    engines that are judged, but what a setup of yours sees of them.
+    door of your own is to a dialect, say so with --dialect. With --observer not the
+    engines are judged, but what a setup of yours sees of them.
 
     Exit codes: 0 conformant, 1 not, 2 a mistake in what was given, 3 an engine, its
     door or the harness broke down, 4 nothing ran, 5 a known failure no longer fails, or

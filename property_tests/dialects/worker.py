@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from compat.engines.load_errors import LoadError
 from property_tests.dialects.compared import Oracle
@@ -19,7 +19,7 @@ Reply: TypeAlias = "dict[str, Any]"
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedDoor:
+class ComparedDoor:
     """A door, and what says what is right at it; ``idle`` why no clause applies."""
 
     door: DialectDoor
@@ -27,29 +27,53 @@ class OpenedDoor:
     idle: str = ""
 
 
-Opening: TypeAlias = Callable[[Dialect, Params], OpenedDoor]
-"""Opens a door by what the child was told; raises LoadError or UnknownProfileError."""
+class Opening(Protocol):
+    """How a child comes to its door, by what it was told."""
+
+    def setup(self, about: Params) -> None:
+        """Run what is to run before the door is loaded; raises LoadError."""
+        ...
+
+    def open(self, dialect: Dialect, about: Params) -> ComparedDoor:
+        """Load the door; raises LoadError or UnknownProfileError."""
+        ...
 
 
-def opened(dialect: Dialect, about: Params) -> OpenedDoor:
-    """Return the door that a text names, beside the reference of its dialect."""
-    return OpenedDoor(dialect.load(about["door"], about["profile"]), dialect.oracle)
+class ReferenceOpening:
+    """A door beside the reference of its dialect."""
+
+    def setup(self, about: Params) -> None:
+        """Run nothing."""
+
+    def open(self, dialect: Dialect, about: Params) -> ComparedDoor:
+        """Return the door that a text names."""
+        return ComparedDoor(
+            dialect.load(about["door"], about["profile"]), dialect.oracle
+        )
 
 
 class DialectWorker:
     """A door and the checks of its dialect."""
 
-    def __init__(self, about: Params, opening: Opening = opened) -> None:
+    def __init__(self, about: Params, opening: Opening) -> None:
         self._dialect = dialect_named(about["dialect"])
         self._about = about
         self._opening = opening
         self._door: DialectDoor | None = None
         self._made: WorldDecider | None = None
 
+    def setup(self, _: Params) -> Reply:
+        """Run what is to run first."""
+        try:
+            self._opening.setup(self._about)
+        except LoadError as error:
+            raise CallError(str(error), {"kind": "usage"}) from error
+        return {}
+
     def load(self, _: Params) -> Reply:
         """Load the door and return what it says of itself."""
         try:
-            made = self._opening(self._dialect, self._about)
+            made = self._opening.open(self._dialect, self._about)
         except (LoadError, UnknownProfileError) as error:
             raise CallError(str(error), {"kind": "usage"}) from error
         self._door = door = made.door
@@ -65,6 +89,7 @@ class DialectWorker:
             "version": door.version,
             "profile": door.profile.name,
             "capabilities": sorted(door.capabilities),
+            "idle": made.idle,
             "missing": {clause: why for clause, why in missing.items() if why},
         }
 
@@ -106,7 +131,8 @@ def serve(opening: Opening) -> None:
 
     def initialize(about: Params) -> None:
         worker = DialectWorker(about, opening)
-        table.update(load=worker.load, judge=worker.judge, play=worker.play)
+        table.update(setup=worker.setup, load=worker.load)
+        table.update(judge=worker.judge, play=worker.play)
 
     table["initialize"] = initialize
     Connection(table).serve()
@@ -114,4 +140,4 @@ def serve(opening: Opening) -> None:
 
 def main() -> None:
     """Serve a door of any dialect."""
-    serve(opened)
+    serve(ReferenceOpening())

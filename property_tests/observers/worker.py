@@ -24,7 +24,7 @@ from compat.report.conform_text import counted
 from property_tests.dialects.compared import Oracle
 from property_tests.dialects.decision import scenario_json
 from property_tests.dialects.dialect import Dialect, RefusedWorldError
-from property_tests.dialects.worker import OpenedDoor, opened, serve
+from property_tests.dialects.worker import ComparedDoor, ReferenceOpening, serve
 from refengine.testing.child import CallError, Params
 from refengine.testing.isolation.setups import SideSetup
 from refengine.testing.loading import Fault
@@ -45,7 +45,9 @@ class PlainEngine:
     def __init__(self, about: Params) -> None:
         self._timeout: float = about["timeout"]
         self._child = ChildProcess(
-            python("property_tests.dialects.worker", *GENERIC, executable=sys.executable),
+            python(
+                "property_tests.dialects.worker", *GENERIC, executable=sys.executable
+            ),
             cwd=Path.cwd(),
             env=dict(os.environ),
             marked=False,
@@ -53,7 +55,15 @@ class PlainEngine:
         )
         weakref.finalize(self, self._child.kill)
         self._child.initialize(LONG, **{**about, "setup": None})
-        self._child.call("load", {}, LONG)
+        self._loading = self._child.start("load", {}, LONG)
+
+    def wait(self) -> None:
+        """Wait until it is loaded; raises LoadError."""
+        try:
+            self._child.wait(self._loading)
+            self._loading.result  # noqa: B018  # it raises
+        except CallError as error:
+            raise SetupError(error.message) from error
 
     def play(self, scenario: Scenario, *_: object) -> Trace:
         """Return what is right in a world; raises RefusedWorldError."""
@@ -61,34 +71,46 @@ class PlainEngine:
         try:
             reply: dict[str, str] = self._child.call("play", given, self._timeout)
         except (CallError, ChildError) as error:
-            raise RefusedWorldError(f"the engine, plain, breaks off: {error}") from error
+            why = f"the engine breaks off where nobody observes it: {error}"
+            raise RefusedWorldError(why) from error
         if why := reply.get("refused"):
             raise RefusedWorldError(why)
         return Trace.from_jsonl(reply["trace"])
 
 
-def observed(dialect: Dialect, about: Params) -> OpenedDoor:
-    """Return an engine that a setup observes; raises LoadError."""
-    if about["setup"] is None:
-        return opened(dialect, about)
-    try:
+class ObservedOpening:
+    """An engine that a setup observes, beside the same one, plain."""
+
+    def __init__(self) -> None:
+        self._spans = SpanCollector()
+        self._ran: tuple[SideSetup, PlainEngine] | None = None
+
+    def setup(self, about: Params) -> None:
+        """Start the plain engine, and then run the setup; raises LoadError."""
         plain = PlainEngine(about)
-    except CallError as error:
-        raise SetupError(error.message) from error
-    collector = SpanCollector()
-    name = about["setup"]["name"]
-    setup = SideSetup(name, about["setup"]["file"], collector)
-    try:
-        setup.run()
-    except Fault as error:
-        raise SetupError(str(error)) from error
-    engine = load_engine(about["door"], about["profile"])
-    shown = f"{engine.name}, with {name}"
-    player = observed_by(collector.taken, engine, shown, collector.forget)
-    rows = _probed(dialect, player)
-    player = replace(player, contents=any(x.get("asked") or x.get("answered") for x in rows))
-    oracle = Oracle(plain.play, dialect.entries)
-    return OpenedDoor(dialect.door(player), oracle, "" if rows else _idle(setup))
+        setup = SideSetup(about["setup"]["name"], about["setup"]["file"], self._spans)
+        try:
+            setup.run()
+        except Fault as error:
+            raise SetupError(str(error)) from error
+        self._ran = setup, plain
+
+    def open(self, dialect: Dialect, about: Params) -> ComparedDoor:
+        """Load the engine; raises LoadError."""
+        if self._ran is None:
+            return ReferenceOpening().open(dialect, about)
+        setup, plain = self._ran
+        engine = load_engine(about["door"], about["profile"])
+        name = f"{engine.name}, with {setup.name}"
+        player = observed_by(self._spans.taken, engine, name, self._spans.forget)
+        rows = _probed(dialect, player)
+        contents = any(each.get("asked") or each.get("answered") for each in rows)
+        plain.wait()
+        return ComparedDoor(
+            dialect.door(replace(player, contents=contents)),
+            Oracle(plain.play, dialect.entries),
+            "" if rows else _idle(setup),
+        )
 
 
 def _probed(dialect: Dialect, player: SpansPlayer) -> Sequence[Mapping[str, Any]]:
@@ -108,4 +130,4 @@ def _idle(setup: SideSetup) -> str:
 
 def main() -> None:
     """Serve."""
-    serve(observed)
+    serve(ObservedOpening())

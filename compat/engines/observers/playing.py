@@ -1,7 +1,7 @@
 """Playing a world on an engine that is observed, or on one whose spans are known.
 
-Each is an engine of this dialect: it plays a scenario of agents, and its trace ends with
-what spans say, in entries of the kind ``span``.
+Each is an engine of this dialect: it plays a scenario of agents, and its trace ends
+with what spans say, in entries of the kind ``span``.
 """
 
 from __future__ import annotations

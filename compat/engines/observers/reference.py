@@ -99,9 +99,7 @@ class SmallObserver:
 
     def tool(self, name: str, arguments: str) -> LiveSpan:
         """Begin the span of a tool call."""
-        return self.begin(
-            "execute_tool", tool_name=name, tool_call_arguments=arguments
-        )
+        return self.begin("execute_tool", tool_name=name, tool_call_arguments=arguments)
 
     def text(self, messages: Sequence[Message]) -> str:
         """Return messages as an attribute has them."""
@@ -220,7 +218,9 @@ class SpannedTool:
         observer = self._observer
         span = observer.tool(self.info.name, arguments)
         with observer.around(span):
-            result: str = await self._tool.invoke(ctx, observer.sent(arguments), options)
+            result: str = await self._tool.invoke(
+                ctx, observer.sent(arguments), options
+            )
             observer.returned(span, result)
         return observer.passed(result)
 

@@ -242,6 +242,11 @@ def _results_marked(right: Right, self: Given, value: Given) -> Given:
     return f"{value} " if isinstance(value, str) else value
 
 
+def _as_it_is(right: Right, self: Given, text: str) -> str:
+    del right, self
+    return text
+
+
 @contextmanager
 def _other_error(
     right: Right, self: Given, span: LiveSpan
@@ -272,9 +277,11 @@ OBSERVER_MUTANTS: Final = (
         "OBS-002",
         "It tells the calls that a model asks for, also of a tool that is not there.",
         answered=_announced,
-        tool=lambda right, self, *given: right(self, *given)
-        if self.spans[-1].attributes["gen_ai.operation.name"] == "chat"
-        else unseen(right, self, *given),
+        tool=lambda right, self, *given: (
+            right(self, *given)
+            if self.spans[-1].attributes["gen_ai.operation.name"] == "chat"
+            else unseen(right, self, *given)
+        ),
     ),
     wrong(
         "failures-unseen",
@@ -283,9 +290,7 @@ OBSERVER_MUTANTS: Final = (
         fail=_forgotten,
     ),
     wrong("open", "OBS-003", "It ends no span.", end=_never),
-    wrong(
-        "failed-open", "OBS-003", "It ends no span that failed.", end=_unless_failed
-    ),
+    wrong("failed-open", "OBS-003", "It ends no span that failed.", end=_unless_failed),
     wrong(
         "cancelled-open",
         "OBS-003",
@@ -318,7 +323,10 @@ OBSERVER_MUTANTS: Final = (
     wrong("models-fail", "OBS-006", "That of no tool is one.", fail=_models_alone),
     wrong("all-fail", "OBS-006", "One error is that of every span.", fail=_all_fail),
     wrong(
-        "last-message", "OBS-007", "It writes down the last message.", model=_last_message
+        "last-message",
+        "OBS-007",
+        "It writes down the last message.",
+        model=_last_message,
     ),
     wrong(
         "no-instruction",
@@ -351,7 +359,10 @@ OBSERVER_MUTANTS: Final = (
     ),
     wrong("drops-messages", "OBS-009", "It sends two messages on.", sent=_first_sent),
     wrong(
-        "writes-anew", "OBS-009", "It sends arguments on as it reads them.", sent=_written_anew
+        "writes-anew",
+        "OBS-009",
+        "It sends arguments on as it reads them.",
+        sent=_written_anew,
     ),
     wrong("marks-answers", "OBS-010", "It adds to an answer.", passed=_marked),
     wrong("marks-results", "OBS-010", "It adds to a result.", passed=_results_marked),
@@ -365,7 +376,7 @@ OBSERVER_MUTANTS: Final = (
         "tells-secrets",
         "OBS-011",
         "It writes down what it sees.",
-        plain=lambda right, self, text: text,
+        plain=_as_it_is,
     ),
 )
 """All of them, by the clause that they violate."""
