@@ -20,11 +20,21 @@ SHORT: Final = 2
 """A word of a world has more letters: a shorter one stands in any text."""
 
 
+ENDED: Final = frozenset(("cancelled", "raised"))
+"""How a run ends that did not come to its own end."""
+OVER: Final = frozenset(
+    ("model_response", "model_error", "tool_end", "tool_error", "stream_close")
+)
+"""What the world sees last of a call that is not cut; a stream that is cut closes, too.
+"""
+
+
 @dataclass(slots=True)
 class HappenedCall:
     """A call that happened: of what, in which run, what it was sent and gave.
 
-    ``pieces`` is what came in chunks: the text, and the arguments of each call.
+    ``pieces`` is what came in chunks: the text, and the arguments of each call. It is
+    ``over`` once it gave all that it had, or failed.
     """
 
     of: Of
@@ -33,10 +43,12 @@ class HappenedCall:
     asked: Sequence[str] = ()
     answered: Sequence[str] = ()
     fails: bool = False
+    over: bool = False
     pieces: dict[object, str] = field(default_factory=dict[object, str])
 
     def goes_on(self, kind: str, data: Mapping[str, Any]) -> None:
         """Take what the world saw of it next."""
+        self.over |= kind in OVER
         match kind:
             case "model_response":
                 self.answered = [*_said([data["message"]])]
@@ -77,7 +89,17 @@ def happened(trace: Trace) -> Sequence[HappenedCall]:
         else:
             continue
         found.append(last[key])
+    _cut(trace, found)
     return found
+
+
+def _cut(trace: Trace, calls: Sequence[HappenedCall]) -> None:
+    """Tell of streams whether they were cut: the last of a run that was cancelled."""
+    cut = {each.run for each in trace.of("run_end") if each.data["status"] in ENDED}
+    for run in cut:
+        [*_, last] = [None, *(x for x in calls if x.run == run and x.of == "model")]
+        if last is not None and last.pieces:
+            last.over = False
 
 
 def _said(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -100,22 +122,29 @@ def words_of(trace: Trace) -> Sequence[str]:
 
 
 def known_rows(trace: Trace) -> Iterator[dict[str, Json]]:
-    """Yield what the span of each call says, as ``spans.rows_of`` does of a span."""
-    words = words_of(trace)
-    trees: dict[int, int] = {}
+    """Yield what the span of each call says, as ``spans.rows_of`` does of a span.
+
+    ``over`` is ``cut`` for a call that was left or cancelled: what its status is, and
+    what came of it, is the observer's to say.
+    """
+    words, calls = words_of(trace), happened(trace)
+    many = Counter((each.of, each.name) for each in calls)
     counts: Counter[tuple[str, str]] = Counter()
     yield {"of": "other", "ends": True, "secrets": False}
-    for each in happened(trace):
-        counts[each.of, each.name] += 1
+    for each in calls:
+        key = each.of, each.name
+        counts[key] += 1
         yield {
             "of": each.of,
             "ends": True,
             "secrets": False,
             "name": each.name,
-            "nth": counts[each.of, each.name],
+            "nth": counts[key],
+            "many": many[key],
+            "over": counts[key] if each.over else "cut",
             "fails": each.fails,
             "inside": "",
-            "tree": trees.setdefault(each.run, len(trees) + 1),
+            "tree": each.run,
             "asked": among(words, "\n".join(each.asked)),
             "answered": among(words, "\n".join(each.answered)),
         }

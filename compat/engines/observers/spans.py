@@ -156,42 +156,45 @@ def rows_of(
 ) -> Iterator[dict[str, Json]]:
     """Yield what each span says, in the order in which they started.
 
-    ``nth`` is its number among those of the same tool, or of the model. ``inside`` is
-    what the nearest call is of that it stands in, and ``tree`` the number of the trace
-    that it belongs to, among those that have calls.
+    ``nth`` of ``many`` is its number among those of the same tool, or of the model.
+    ``inside`` is what the nearest call is of that it stands in, and ``tree`` the number
+    of the trace that it belongs to, among those of runs.
     """
     calls = {each.id: call_of(each.attributes) for each in spans}
-    parents = {each.id: each.parent for each in spans}
-    trees: dict[int, int] = {}
+    above = {each.id: [*_above(each, spans)] for each in spans}
+    trees = _trees(calls, above)
+    many = Counter((each.of, each.name) for each in calls.values())
     counts: Counter[tuple[str, str]] = Counter()
     for each in spans:
-        call = calls[each.id]
-        above = list(_above(each.id, parents))
-        ends: dict[str, Json] = {"of": call.of, "ends": each.ended}
-        ends["secrets"] = reveals(each.attributes)
-        if call.of == "other":
-            yield ends
-            continue
-        inside = next((calls[x].of for x in above if calls[x].of != "other"), "")
-        root = above[-1] if above else each.id
-        tree = trees.setdefault(root, len(trees) + 1)
-        key = call.of, call.name
-        counts[key] += 1
-        yield {
-            **ends,
-            "name": call.name,
-            "nth": counts[key],
-            "fails": each.failed,
-            "inside": inside,
-            "tree": tree,
-            "asked": among(words, call.asked),
-            "answered": among(words, call.answered),
-        }
+        call, key = calls[each.id], (calls[each.id].of, calls[each.id].name)
+        row: dict[str, Json] = {"of": call.of, "ends": each.ended}
+        row["secrets"] = reveals(each.attributes)
+        if call.of != "other":
+            counts[key] += 1
+            row |= {"name": call.name, "nth": counts[key], "many": many[key]}
+            row |= {"over": counts[key], "fails": each.failed}
+            inside = (calls[x].of for x in above[each.id] if calls[x].of != "other")
+            row |= {"inside": next(inside, ""), "tree": trees[each.id]}
+            row["asked"] = among(words, call.asked)
+            row["answered"] = among(words, call.answered)
+        yield row
 
 
-def _above(span: int, parents: Mapping[int, int | None]) -> Iterator[int]:
+def _above(span: SeenSpan, spans: Sequence[SeenSpan]) -> Iterator[int]:
     """Yield the spans above one, nearest first; a parent that was not seen is none."""
-    at = parents[span]
+    parents = {each.id: each.parent for each in spans}
+    at = span.parent
     while at is not None and at in parents:
         yield at
         at = parents[at]
+
+
+def _trees(
+    calls: Mapping[int, SpanCall], above: Mapping[int, Sequence[int]]
+) -> Mapping[int, int]:
+    """Return the number of each span's trace; one span that is of no call has none."""
+    roots = {each: over[-1] if over else each for each, over in above.items()}
+    sizes = Counter(roots.values())
+    runs = (x for x in sizes if sizes[x] > 1 or calls[x].of != "other")
+    numbers = {root: number for number, root in enumerate(runs, 1)}
+    return {each: numbers.get(root, 0) for each, root in roots.items()}
