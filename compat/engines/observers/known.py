@@ -25,8 +25,7 @@ ENDED: Final = frozenset(("cancelled", "raised"))
 OVER: Final = frozenset(
     ("model_response", "model_error", "tool_end", "tool_error", "stream_close")
 )
-"""What the world sees last of a call that is not cut; a stream that is cut closes, too.
-"""
+"""What the world sees last of a call."""
 
 
 @dataclass(slots=True)
@@ -94,12 +93,16 @@ def happened(trace: Trace) -> Sequence[HappenedCall]:
 
 
 def _cut(trace: Trace, calls: Sequence[HappenedCall]) -> None:
-    """Tell of streams whether they were cut: the last of a run that was cancelled."""
+    """Leave open how the calls of the last iteration ended of a run that was cancelled.
+
+    Whether one of them had ended before is not seen: a tool may end that nobody waits
+    for any more, and a stream that is cut is closed like any other.
+    """
     cut = {each.run for each in trace.of("run_end") if each.data["status"] in ENDED}
-    for run in cut:
-        [*_, last] = [None, *(x for x in calls if x.run == run and x.of == "model")]
-        if last is not None and last.pieces:
-            last.over = False
+    for each in reversed(calls):
+        if each.run in cut:
+            each.over = False
+            cut -= {each.run} if each.of == "model" else set()
 
 
 def _said(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
