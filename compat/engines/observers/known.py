@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from compat.engines.observers.spans import Of, among, is_secret, leaves
@@ -22,18 +22,15 @@ SHORT: Final = 2
 
 ENDED: Final = frozenset(("cancelled", "raised"))
 """How a run ends that did not come to its own end."""
-OVER: Final = frozenset(
-    ("model_response", "model_error", "tool_end", "tool_error", "stream_close")
-)
-"""What the world sees last of a call."""
+OVER: Final = frozenset(("model_response", "model_error", "tool_end", "tool_error"))
+"""What the world sees last of a call, streamed or not, that is not cut."""
 
 
 @dataclass(slots=True)
 class HappenedCall:
     """A call that happened: of what, in which run, what it was sent and gave.
 
-    ``pieces`` is what came in chunks: the text, and the arguments of each call. It is
-    ``over`` once it gave all that it had, or failed.
+    It is ``over`` once it gave all that it had, or failed.
     """
 
     of: Of
@@ -43,7 +40,6 @@ class HappenedCall:
     answered: Sequence[str] = ()
     fails: bool = False
     over: bool = False
-    pieces: dict[object, str] = field(default_factory=dict[object, str])
 
     def goes_on(self, kind: str, data: Mapping[str, Any]) -> None:
         """Take what the world saw of it next."""
@@ -51,22 +47,12 @@ class HappenedCall:
         match kind:
             case "model_response":
                 self.answered = [*_said([data["message"]])]
-            case "model_chunk":
-                self._piece("", data["chunk"].get("content"))
-                for at, call in enumerate(data["chunk"].get("tool_calls") or ()):
-                    self._piece(call.get("index", at), call.get("arguments"))
-            case "tool_chunk":
-                self._piece("", data["chunk"])
             case "tool_end":
                 self.answered = [*leaves(data["result"])]
             case "model_error" | "tool_error":
                 self.fails = True
             case _:
                 pass
-
-    def _piece(self, of: object, text: str | None) -> None:
-        self.pieces[of] = self.pieces.get(of, "") + (text or "")
-        self.answered = [x for each in self.pieces.values() for x in leaves(each)]
 
 
 def happened(trace: Trace) -> Sequence[HappenedCall]:
@@ -96,7 +82,7 @@ def _cut(trace: Trace, calls: Sequence[HappenedCall]) -> None:
     """Leave open how the calls of the last iteration ended of a run that was cancelled.
 
     Whether one of them had ended before is not seen: a tool may end that nobody waits
-    for any more, and a stream that is cut is closed like any other.
+    for any more.
     """
     cut = {each.run for each in trace.of("run_end") if each.data["status"] in ENDED}
     for each in reversed(calls):
