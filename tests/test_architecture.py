@@ -81,6 +81,7 @@ EXTRAS = {
     "compat.engines.flow.drawn_hooks": {"hypothesis"},
     "compat.engines.flow.generating": {"hypothesis"},
     "compat.engines.callbacks.generating": {"hypothesis"},
+    "compat.engines.observers.generating": {"hypothesis"},
     "compat.engines.stream_loop.generating": {"hypothesis"},
     "compat.engines.graphs": GRAPHS,
     "compat.engines.openai_agents": OPENAI_AGENTS,

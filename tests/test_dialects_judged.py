@@ -9,12 +9,14 @@ from compat.dialects.flow.profile import FLOW_PROFILES
 from compat.dialects.stream_loop.profile import LOOP_PROFILES
 from compat.engines.callbacks.reference import CallbacksV1, CallbacksV2
 from compat.engines.flow.reference import FlowDialect
+from compat.engines.observers.reference import ObservedReference
 from compat.engines.stream_loop.reference import StreamLoop, StreamLoopLinear
 from property_tests.dialects.deciding import WorldDecider
 from property_tests.dialects.dialects import dialect_named, dialects
 from property_tests.dialects.matrix import killed
 from property_tests.dialects.table import DIALECTS
 from property_tests.registry import SeedSource, unmatched
+from refengine.profile import PROFILES
 from tests.test_flow_judged import run
 from tests.test_registry import SEEDS
 
@@ -32,6 +34,7 @@ SMALL = {
         CallbacksV1(),
         *(CallbacksV2(each) for each in CALLBACKS_PROFILES if each.clients != "none"),
     ],
+    "observers": [ObservedReference(each) for each in PROFILES],
 }
 """Doors that are played in drawn worlds here; those of flow are in test_flow_drawn."""
 DRAWN = 60

@@ -21,7 +21,12 @@ from compat.cli.command import (
     refuse,
     refusing_to_judge,
 )
-from compat.cli.conform_kinds import check_arguments, check_dialect, check_packages
+from compat.cli.conform_kinds import (
+    check_arguments,
+    check_dialect,
+    check_observer,
+    check_packages,
+)
 from compat.cli.shared_options import CLUSTER, clauses, engine_profile, jobs
 from compat.cli.spread_on import spread_on
 from compat.cli.values import (
@@ -92,6 +97,11 @@ def _files(command: F) -> F:
     multiple=True,
     metavar="STORE",
 )
+@option(
+    "--observer",
+    about="judge what this setup turns on, such as tracing: its spans on the engines",
+    kind=FILE_THERE,
+)
 @clauses("an id (ORD-001), a family (ORD) or part of an id", CLAUSES_PART)
 @option(
     "--exclude",
@@ -106,7 +116,7 @@ def _files(command: F) -> F:
     "--dialect",
     "spoken",
     about="the dialect that a door of your own is to",
-    kind=one_of(*(each.name for each in DIALECTS)),
+    kind=one_of(*(each.name for each in DIALECTS if each.doors)),
 )
 @option(
     "--examples",
@@ -168,6 +178,7 @@ def conform(  # noqa: PLR0913  # options of a command line
     engines: tuple[str, ...],
     commands: tuple[str, ...],
     stores: tuple[str, ...],
+    observer: Path | None,
     words: tuple[str, ...],
     exclude: tuple[str, ...],
     profile: str | None,
@@ -188,7 +199,8 @@ def conform(  # noqa: PLR0913  # options of a command line
     """Judge engines in the same worlds, clause by clause; or stores of checkpoints.
 
     Engines of a dialect, such as flow, are judged by the clauses of its family. If a
-    door of your own is to a dialect, say so with --dialect.
+    door of your own is to a dialect, say so with --dialect. With --observer not the
+    engines are judged, but what a setup of yours sees of them.
 
     Exit codes: 0 conformant, 1 not, 2 a mistake in what was given, 3 an engine, its
     door or the harness broke down, 4 nothing ran, 5 a known failure no longer fails, or
@@ -196,7 +208,7 @@ def conform(  # noqa: PLR0913  # options of a command line
     """
     engines += tuple(f"cmd:{each}" for each in commands)
     check_arguments(engines=bool(engines), stores=bool(stores))
-    dialect = check_dialect(engines, spoken)
+    dialect = check_observer(engines) if observer else check_dialect(engines, spoken)
     check_packages(engines)
 
     from compat.report.conform_files import check_paths, write_reports
@@ -232,6 +244,7 @@ def conform(  # noqa: PLR0913  # options of a command line
             judged = store_judgement(StoreRequest(stores=stores, **asked), line)
         elif family:
             asked |= {"doors": engines, "profile": profile, "known": known}
+            asked |= {"setup": observer}
             judged = dialect_judgement(DialectRequest(dialect=family, **asked), line)
         else:
             asked |= {"engines": engines, "profile": profile, "known": known}

@@ -12,6 +12,7 @@ from compat.cli.command import refuse
 
 ENGINES_ONLY: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "observer": "nothing observes a store",
         "engines": "engines and stores are judged by other clauses: judge one by one",
         "profile": "a store has no profile",
         "spoken": "a store has no dialect",
@@ -34,6 +35,19 @@ DIALECTS_WITHOUT: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """What means nothing for engines of a dialect, and why."""
+
+
+OBSERVERS_WITHOUT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "spoken": "engines of a dialect have calls that its worlds do not see",
+        "worlds": "the worlds of an observer are its own",
+        "known": "known failures are pinned to engines",
+        "on": "the worlds of an observer take seconds, which is what one unit takes",
+        "shown": "a failure of an observer is told with the observations near it",
+        "failures": "an observer's failure is played again by the command beside it",
+    }
+)
+"""What means nothing for an observer, and why."""
 
 
 def check_arguments(*, engines: bool, stores: bool) -> None:
@@ -80,6 +94,25 @@ def check_dialect(engines: Sequence[str], given: str | None = None) -> str:
             refuse("conform", f"{told}: they have other clauses, so judge one by one")
     _refuse_all(DIALECTS_WITHOUT, f"with {first[0]}, which is of dialect {first[1]}")
     return first[1]
+
+
+def check_observer(engines: Sequence[str]) -> str:
+    """Return the dialect of observers; leaves with a message if it cannot be judged.
+
+    A setup runs in the process of an engine, so the engine is one in Python.
+    """
+    from compat.engines.importing import is_driver
+    from property_tests.dialects.dialects import dialect_of
+
+    for each in engines:
+        if is_driver(each):
+            what = "is behind a driver, in whose process no setup runs"
+            refuse("conform", f"--observer with {each}, which {what}")
+        if dialect := dialect_of(each):
+            why = OBSERVERS_WITHOUT["spoken"]
+            refuse("conform", f"--observer with {each}, of dialect {dialect}: {why}")
+    _refuse_all(OBSERVERS_WITHOUT, "with --observer")
+    return "observers"
 
 
 def check_packages(engines: Sequence[str]) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
 from compat.pipes import Printed
+from compat.process import ChildCall, ChildDiedError, ChildError, ChildHungError
+from refengine.testing.child import LOST
 from refengine.testing.compare_probes import CompareSite, Seen
 from refengine.testing.probes import Arm
 from refengine.testing.trace import Trace
@@ -187,3 +189,15 @@ class SideLoaded:
         lists = reply.get("lists")
         if lists is not None:
             self.lists = tuple((place, tuple(names)) for place, names in lists)
+
+
+def broken_setup(name: str, error: ChildError | None) -> str:
+    """Return what a setup did to the process that ended, or did not answer, in it."""
+    match error:
+        case ChildHungError(where=where, call=ChildCall(limit=limit)):
+            what = f"did not end within {limit:g} s{where}"
+        case ChildDiedError(status=status) if 0 <= status != LOST:
+            what = f"ends the process (status {status})"
+        case _:
+            what = "ends the process, or takes the pipes by which it is played"
+    return f"its setup {name} {what}"

@@ -38,6 +38,7 @@ from compat.migration.replies import (
     SideFault,
     SideLoaded,
     SidePlayed,
+    broken_setup,
     line_in,
 )
 from compat.migration.session_copy import session_copy
@@ -413,14 +414,7 @@ class SubjectProcess:
         call, setup = None if error is None else error.call, self.ref.setup
         if setup is None or call is None or call.method != "setup":
             return None
-        match error:
-            case ChildHungError(where=where, call=ChildCall(limit=limit)):
-                what = f"did not end within {limit:g} s{where}"
-            case ChildDiedError(status=status) if 0 <= status != LOST:
-                what = f"ends the process (status {status})"
-            case _:
-                what = "ends the process, or takes the pipes by which it is played"
-        return self._fault("setup", f"its setup {setup.name} {what}")
+        return self._fault("setup", broken_setup(setup.name, error))
 
     def play(
         self, scenario: Scenario, world: int | None = None, *, places: bool = False

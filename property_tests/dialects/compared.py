@@ -45,12 +45,13 @@ GIVEN: Final = frozenset(
 
 At the end of a run the world looks at what was kept.
 """
+CLAIM: Final = "what the reference does"
 BEHIND: Final = 1 << 30
 NOTICES: Final = frozenset(
-    ("warning", "ignored_change", "tools_removed", "caller_object_changed")
+    ("warning", "ignored_change", "tools_removed", "caller_object_changed", "span")
 )
-"""What an engine says of itself, and what the world says of the caller's objects:
-nothing that an engine does is a consequence of that.
+"""What an engine says of itself, what the world says of the caller's objects, and what
+observers say: nothing that an engine does is a consequence of that.
 """
 INERT: Final = ("options",)
 """What the models and tools of a world are given and do not look at."""
@@ -63,9 +64,13 @@ KEPT: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class ComparedClause:
-    """A clause that is decided by its projections alone."""
+    """A clause that is decided by its projections alone.
+
+    ``claim`` is what a report calls the side that is right.
+    """
 
     about: Clause
+    claim: str = CLAIM
 
     @property
     def clause(self) -> str:
@@ -87,24 +92,29 @@ class ComparedClause:
         for projection, lanes in zip(self.about.compares, expected, strict=False):
             same = seen is right.entries
             found = lanes if same else projection.lanes_of(seen)
-            yield from lane_decisions(projection, lanes, found)
+            yield from lane_decisions(projection, lanes, found, self.claim)
 
 
 def lane_decisions(
-    projection: Projection, right: Lanes, seen: Lanes
+    projection: Projection, right: Lanes, seen: Lanes, claim: str = CLAIM
 ) -> Iterator[DialectDecision]:
     """Yield a decision for each lane of a projection that counts."""
     for key in {**right, **seen}:
         if not projection.shared or (key in right and key in seen):
-            yield _decision(projection, key, right.get(key), seen.get(key))
+            lanes = right.get(key), seen.get(key)
+            yield _decision(projection, key, *lanes, claim)
 
 
 def _decision(
-    projection: Projection, key: Key, right: Lane | None, seen: Lane | None
+    projection: Projection,
+    key: Key,
+    right: Lane | None,
+    seen: Lane | None,
+    claim: str,
 ) -> DialectDecision:
     names = zip(projection.lanes.split(), key, strict=True)
     lane = ", ".join(f"{name} {value}" for name, value in names if name != "run")
-    claim = f"what the reference does{f' ({lane})' if lane else ''}"
+    claim += f" ({lane})" if lane else ""
     if right is not None and right is seen:
         return DialectDecision(claim, right.entries, right.entries)
     one, other = projection.sides(right or Lane([], []), seen or Lane([], []))

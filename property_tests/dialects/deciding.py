@@ -9,7 +9,7 @@ from typing import Final, cast
 from pydantic import BaseModel, JsonValue
 
 from compat.verdicts.conformance import ClauseFailure, SeenLine
-from property_tests.dialects.compared import ComparedClause, first_of
+from property_tests.dialects.compared import ComparedClause, Oracle, first_of
 from property_tests.dialects.decision import DialectDecision, scenario_json
 from property_tests.dialects.dialect import (
     Dialect,
@@ -45,8 +45,11 @@ class WorldDecider:
         dialect: Dialect,
         door: DialectDoor,
         checks: Sequence[ComparedClause],
+        oracle: Oracle | None = None,
     ) -> None:
+        """``oracle`` says what is right, in place of the dialect's reference."""
         self._dialect, self._door = dialect, door
+        self._oracle = oracle or dialect.oracle
         self._checks = [
             each for each in checks if not each.missing(door.profile, door.capabilities)
         ]
@@ -61,12 +64,12 @@ class WorldDecider:
 
         All clauses say which of them differs first, also where ``only`` some are asked.
         """
+        oracle, door = self._oracle, self._door
         try:
-            trace = self._door.play(scenario)
+            trace = door.play(scenario)
+            right = oracle.right(scenario, door.profile, door.capabilities)
         except RefusedWorldError as error:
             return DecidedWorld(refused=str(error))
-        oracle, door = self._dialect.oracle, self._door
-        right = oracle.right(scenario, door.profile, door.capabilities)
         seen = oracle.entries(trace, scenario)
         decisions = {x.clause: list(x.decisions(right, seen)) for x in self._checks}
         failing, behind = first_of(decisions, right, seen)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from pydantic import BaseModel, JsonValue
 
 from compat.engines.capabilities import CapabilityError
-from property_tests.dialects.compared import ComparedClause, Entries, Oracle
+from property_tests.dialects.compared import CLAIM, ComparedClause, Entries, Oracle
 from property_tests.dialects.decision import scenario_json
 from property_tests.dialects.smaller import line_of, smaller_of
 from property_tests.registry import Contract, read_contract
@@ -134,6 +134,10 @@ class Dialect:
     reference: Callable[[Any, frozenset[str]], Any]
     entries: Entries
     smaller: Callable[[Any], Iterator[BaseModel]] = smaller_of
+    worker: str = "property_tests.dialects.worker"
+    """The module of the child that has a door of it."""
+    claim: str = CLAIM
+    """What its reports call what a door was asked for."""
 
     @cached_property
     def contract(self) -> Contract:
@@ -143,7 +147,7 @@ class Dialect:
     @cached_property
     def checks(self) -> Sequence[ComparedClause]:
         """What decides its clauses."""
-        return tuple(map(ComparedClause, self.contract.checked))
+        return tuple(ComparedClause(e, self.claim) for e in self.contract.checked)
 
     @cached_property
     def oracle(self) -> Oracle:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from compat.engines.importing import GENERIC
+from compat.migration.replies import broken_setup
 from compat.process import ChildError, ChildProcess
 from compat.report.conform_text import counted
 from compat.verdicts.conformance import (
@@ -49,6 +50,8 @@ from refengine.testing.machine import install_line
 
 LONG: Final = 60.0
 """Seconds to start a child and import what it needs."""
+SETUP: Final = 30.0
+"""Seconds in which a setup has to have run."""
 STEP: Final = 25
 """Progress is told after so many worlds."""
 
@@ -57,13 +60,27 @@ STEP: Final = 25
 class DialectRequest(ClauseRequest):
     """What a judgement of doors to a dialect is asked for.
 
-    Several children have a door at a time.
+    Several children have a door at a time. ``setup`` is a file that each of them runs
+    first, as production does: what it turns on is judged, on this door.
     """
 
     dialect: Dialect
     doors: tuple[str, ...]
     profile: str | None = None
     known: Path | None = None
+    setup: Path | None = None
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What a child is told, but for its door."""
+        setup = self.setup and {"name": self.setup.name, "file": str(self.setup)}
+        return {
+            "dialect": self.dialect.name,
+            "profile": self.profile,
+            "clauses": [each.id for each in self.clauses],
+            "timeout": self.timeout,
+            "setup": setup,
+        }
 
 
 @contextmanager
@@ -72,27 +89,30 @@ def dialect_child(
 ) -> Generator[ChildProcess, None, None]:
     """Yield a child that has loaded a door; raises UnusableEngineError."""
     child = ChildProcess(
-        request.python.command("property_tests.dialects.worker", *GENERIC),
+        request.python.command(request.dialect.worker, *GENERIC),
         cwd=Path.cwd(),  # a door of one's own is looked up from there
         env=request.python.env,
         marked=False,
         frameworks=(),
     )
     try:
-        child.initialize(
-            LONG,
-            dialect=request.dialect.name,
-            door=text,
-            profile=request.profile,
-            clauses=[each.id for each in request.clauses],
-        )
+        child.initialize(LONG, door=text, **request.about)
         yield child
     finally:
         child.kill()
 
 
-def loaded(child: ChildProcess, text: str) -> Mapping[str, Any]:
-    """Return what a door says of itself; raises UnusableEngineError."""
+def loaded(
+    child: ChildProcess, text: str, setup: Path | None = None
+) -> Mapping[str, Any]:
+    """Return what a door says of itself, behind a setup; UnusableEngineError."""
+    if setup is not None:
+        try:
+            child.call("setup", {}, SETUP)
+        except CallError as error:
+            raise UnusableEngineError(error.message) from error
+        except ChildError as error:
+            raise UnusableEngineError(broken_setup(setup.name, error)) from error
     try:
         found: Mapping[str, Any] = child.call("load", {}, LONG)
     except CallError as error:
@@ -136,17 +156,20 @@ class DialectKind:
         self._asked = request
         self.contract: Contract = request.dialect.contract
         self._missing: dict[str, Mapping[str, str]] = {}
+        self._told: list[str] = []
         self.doors: Sequence[JudgedDoor] = [*map(self._door, request.doors)]
         # A mistake in a file is told before all the work.
         self._known = {e.name: known_of(e.name, request.known) for e in self.doors}
         self._all, told = _all_worlds(request)
         fixed = sum(each.fixed for each in self._all)
+        told = (*self._told, *told)
         self.worlds = JudgedWorlds(len(self._all), fixed, digest_of(self._all), told)
 
     def _door(self, text: str) -> JudgedDoor:
         with dialect_child(self._asked, text) as child:
-            said = loaded(child, text)
+            said = loaded(child, text, self._asked.setup)
         self._missing[text] = said["missing"]
+        self._told += [said["idle"]] if said["idle"] else []
         return JudgedDoor(
             text,
             str(said["name"]),
@@ -180,7 +203,7 @@ class DialectKind:
             for each in self._asked.clauses
             if each.status == "checked" and each.id not in self._missing[door.asked]
         }
-        return JudgedClauses(clauses, tuple(_faults(door, tally)))
+        return JudgedClauses(clauses, tuple(_faults(door, tally)), tally.refused)
 
     @property
     def _workers(self) -> range:
@@ -190,7 +213,7 @@ class DialectKind:
     def _child(self, text: str) -> Generator[ChildProcess, None, None]:
         """Yield a child that has loaded a door; raises UnusableEngineError."""
         with dialect_child(self._asked, text) as child:
-            loaded(child, text)
+            loaded(child, text, self._asked.setup)
             yield child
 
     def _share(
@@ -233,7 +256,9 @@ class DialectKind:
     def _again(self, text: str, clause: str) -> str:
         command = ["refengine", "conform", text, "--clause", clause]
         dialect = self._asked.dialect.name
-        if dialect_of(text) != dialect:  # a door of the user's own
+        if self._asked.setup is not None:
+            command += ["--observer", str(self._asked.setup)]
+        elif dialect_of(text) != dialect:  # a door of the user's own
             command += ["--dialect", dialect]
         if self._asked.profile is not None:
             command += ["--engine-profile", self._asked.profile]

@@ -15,7 +15,7 @@ class DialectPlace:
 
     ``family`` is that of its clauses. ``judged`` names its ``Dialect`` and ``profiles``
     its kind of profile, both as ``module:name``. ``doors`` are the packages that have
-    our own doors to it.
+    our own doors to it; none where a setup on an engine is judged.
     """
 
     name: str
@@ -46,6 +46,13 @@ DIALECTS: Final = (
         judged="property_tests.callbacks.callbacks_dialect:CALLBACKS",
         profiles="compat.dialects.callbacks.profile:CallbacksProfile",
         doors=("compat.engines.callbacks", "compat.drivers.sessions"),
+    ),
+    DialectPlace(
+        name="observers",
+        family="OBS",
+        judged="property_tests.observers.observers_dialect:OBSERVERS",
+        profiles="refengine.profile:Profile",
+        doors=(),
     ),
 )
 """All of them, in the order in which their clauses are shown."""

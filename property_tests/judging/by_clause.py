@@ -87,10 +87,14 @@ Told: TypeAlias = Callable[[int, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class JudgedClauses:
-    """What a door came to: its clauses, and whatever broke down on the way."""
+    """What a door came to: its clauses, and whatever broke down on the way.
+
+    So many worlds were ``refused``, because they need what it does not declare.
+    """
 
     clauses: Mapping[str, JudgedClause]
     faults: tuple[Breakdown, ...] = ()
+    refused: int = 0
 
 
 class JudgedKind(Protocol):
@@ -170,7 +174,7 @@ class ClauseJudgement:
             emit(fault)
         for why in faults:
             emit(Breakdown(engine=name, whose="known-failures", text=why))
-        summary = self._summary(door, results, broke=bool(broke))
+        summary = self._summary(door, results, all_of_it.refused, broke=bool(broke))
         emit(summary)
         yield from [] if summary.conformant else [DIFFERS]
         yield from [FAULT] if broke else []
@@ -207,7 +211,12 @@ class ClauseJudgement:
         )
 
     def _summary(
-        self, door: JudgedDoor, results: Sequence[ClauseResult], *, broke: bool
+        self,
+        door: JudgedDoor,
+        results: Sequence[ClauseResult],
+        refused: int,
+        *,
+        broke: bool,
     ) -> EngineSummary:
         unknown = [each for each in results if each.known != "known"]
         counts: Counter[Verdict] = Counter(each.verdict for each in unknown)
@@ -232,6 +241,7 @@ class ClauseJudgement:
             expected=len(applicable),
             run=sum(bool(each.worlds) for each in applicable),
             never=tuple(e.clause for e in applicable if e.verdict == "blocked"),
+            refused=refused,
         )
 
     def _header(self) -> StreamHeader:

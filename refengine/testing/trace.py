@@ -41,6 +41,7 @@ ObservationKind: TypeAlias = Literal[
     "result_events",
     "part_event",
     "delivery",
+    "span",
 ]
 Written: TypeAlias = "dict[int, Json]"
 KINDS: Final = frozenset(get_args(ObservationKind))

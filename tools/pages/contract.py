@@ -48,6 +48,7 @@ TITLES: Final[Mapping[str, str]] = MappingProxyType(
         "FLOW": "agents of the Flow dialect, with their callbacks and plugins",
         "LOOP": "streams that are asked again, of the loop dialect",
         "CB": "callbacks and who they are delivered to",
+        "OBS": "what observers tell of an agent in their spans",
     }
 )
 """What each family is about."""
@@ -56,7 +57,7 @@ _OPENING: Final = """\
 # The contract
 
 What a handler may rely on, and what an engine must do: one sentence a clause.
-`refengine clause explain ID` shows a clause by its shortest world and by a broken engine in it; `refengine conform` judges an engine, and with `--store` a checkpoint store, by the clauses of family STO alone, and a door to a dialect by those of its family: the Flow dialect by FLOW, the stream loop by LOOP, sessions with callbacks by CB.
+`refengine clause explain ID` shows a clause by its shortest world and by a broken engine in it; `refengine conform` judges an engine, and with `--store` a checkpoint store, by the clauses of family STO alone, and a door to a dialect by those of its family: the Flow dialect by FLOW, the stream loop by LOOP, sessions with callbacks by CB; with `--observer` what a setup turns on is judged, by OBS.
 
 - **checked**: a check decides it from traces, and kills at least one broken engine that violates it.
 - **planned**: part of the contract, not decided yet; the reason stands below it.

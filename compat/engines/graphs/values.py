@@ -156,8 +156,11 @@ class DoorModel(BaseChatModel):
         tool_choice: str | None = None,  # noqa: ARG002  # the framework passes it by name
         **kwargs: Any,  # noqa: ANN401  # as the framework has it
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Hand the tools on with every call."""
-        return self.bind(tools=tuple(tools), **kwargs)
+        """Hand the tools on with every call, as vendors' clients are given them.
+
+        Who observes a model is shown what it was bound to, and reads that form.
+        """
+        return self.bind(tools=[*map(_bound, tools)], **kwargs)
 
     def _generate(
         self,
@@ -267,4 +270,18 @@ class DoorTool(BaseTool):
 
 def infos(bound: Mapping[str, Any]) -> tuple[ToolInfo, ...]:
     """Return what the model is told about the tools that were bound to it."""
-    return tuple(cast("DoorTool", tool).info for tool in bound.get("tools", ()))
+    return tuple(map(_info, bound.get("tools", ())))
+
+
+def _bound(tool: object) -> object:
+    """Return one of our tools as a vendor's client is told of it."""
+    if not isinstance(tool, DoorTool):
+        return tool
+    info = tool.info
+    told = {"name": info.name, "description": info.description}
+    return {"type": "function", "function": {**told, "parameters": info.parameters}}
+
+
+def _info(tool: DoorTool | Mapping[str, Any]) -> ToolInfo:
+    """Return what is told about a tool, before it was bound or since."""
+    return tool.info if isinstance(tool, DoorTool) else ToolInfo(**tool["function"])

@@ -61,12 +61,13 @@ class SpanCounter:
         self.spans: int = 0
         self._lock = threading.Lock()
 
-    def on_start(self, *_: object, **__: object) -> None:
+    def on_start(self, span: object, *_: object, **__: object) -> None:
         """Count a span."""
+        del span
         with self._lock:
             self.spans += 1
 
-    def on_end(self, *_: object) -> None:
+    def on_end(self, span: object) -> None:
         """Hear that one ended."""
 
     def _on_ending(self, *_: object) -> None:
@@ -83,12 +84,14 @@ class SpanCounter:
 class SideSetup:
     """One setup: run once, and then asked what it changed and saw."""
 
-    def __init__(self, name: str, file: str) -> None:
-        """``name`` is what the user calls it."""
+    def __init__(
+        self, name: str, file: str, counter: SpanCounter | None = None
+    ) -> None:
+        """``name`` is what the user calls it; ``counter`` hears of its spans."""
         self.name = name
         self.file: str = os.path.realpath(file)
         self.changed: int = 0
-        self._counter = SpanCounter()
+        self._counter = counter or SpanCounter()
         self._running = False
         self._started = False
 

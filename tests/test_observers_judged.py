@@ -1,0 +1,207 @@
+"""Observers judged by their spans: what spans say, what is known, and the command."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from compat.engines.observers.known import happened, known_rows
+from compat.engines.observers.spans import SeenSpan, is_secret, leaves, rows_of
+from refengine.testing.trace import Observation, Trace
+from tests.commands import refengine
+
+LINE = ("conform", "reference", "--examples", "0", "--jobs", "1", "--observer")
+
+OPENINFERENCE = {
+    "openinference.span.kind": "LLM",
+    "llm.input_messages.0.message.content": "Where is it?",
+    "llm.output_messages.0.message.content": "Over there.",
+    "metadata": '{"said": "Over there."}',
+}
+GENAI = {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.input.messages": '[{"parts": [{"content": "Where is it?"}]}]',
+    "gen_ai.output.messages": '[{"parts": [{"content": "Over there."}]}]',
+}
+TOOL = {
+    "openinference.span.kind": "TOOL",
+    "tool.name": "look",
+    "input.value": "{'at': 'the corner'}",
+}
+WORDS = ("Where is it?", "Over there.", "the corner")
+
+
+def trace_of(*entries, status="completed") -> Trace:
+    """Return a trace of one run, each entry its kind, its call and its data."""
+    seen = [*entries, ("run_end", None, {"status": status})]
+    return Trace(
+        Observation(kind, 1, at, data, call)
+        for at, (kind, call, data) in enumerate(seen)
+    )
+
+
+def asked(text):
+    return "model_request", None, {"messages": [{"role": "user", "content": text}]}
+
+
+@pytest.mark.parametrize("attributes", [OPENINFERENCE, GENAI])
+def test_conventions_that_differ_in_names_tell_the_same(attributes) -> None:
+    [row] = rows_of([SeenSpan(1, None, attributes)], WORDS)
+
+    assert row["of"] == "model"
+    assert (row["asked"], row["answered"]) == (["Where is it?"], ["Over there."])
+
+
+def test_a_span_is_within_the_nearest_call_above_it() -> None:
+    spans = [
+        SeenSpan(1, None, {}),
+        SeenSpan(2, 1, GENAI),
+        SeenSpan(3, 2, {}),
+        SeenSpan(4, 3, TOOL),
+    ]
+
+    rows = [*rows_of(spans, WORDS)]
+
+    assert [each.get("inside") for each in rows] == [None, "", None, "model"]
+    assert rows[3]["asked"] == ["the corner"]
+
+
+def test_a_trace_of_one_span_that_is_of_no_call_is_no_run() -> None:
+    """One that tells of an agent's build stands beside the run, and is no other one."""
+    spans = [SeenSpan(1, None, {}), SeenSpan(2, None, {}), SeenSpan(3, 2, GENAI)]
+
+    rows = [*rows_of(spans, WORDS)]
+
+    assert rows[2]["tree"] == 1
+
+
+def test_texts_are_read_from_json_in_json() -> None:
+    inner = json.dumps({"at": "the corner", "often": 2})
+
+    assert [*leaves(json.dumps([{"input": inner}, None]))] == ["the corner", "2"]
+    assert [*leaves("{'at': 1}")] == ["{'at': 1}"]
+
+
+def test_a_streamed_answer_that_broke_off_is_not_over() -> None:
+    chunk = "model_chunk", None, {"chunk": {"content": "Over "}}
+    close = "stream_close", None, {"of": "model"}
+    whole = "model_response", None, {"message": {"content": "Over there."}}
+
+    [cut] = happened(trace_of(asked("Where is it?"), chunk, close))
+    [call] = happened(trace_of(asked("Where is it?"), chunk, whole, close))
+
+    assert not cut.over
+    assert (call.answered, call.over) == (["Over there."], True)
+
+
+def test_how_the_last_calls_of_a_cancelled_run_ended_is_left_open() -> None:
+    trace = trace_of(
+        asked("Where is it?"),
+        ("model_response", None, {"message": {"content": "Well."}}),
+        asked("And now?"),
+        ("tool_start", "c1", {"name": "look", "arguments": "{}"}),
+        ("tool_end", "c1", {"result": "A red house."}),
+        status="cancelled",
+    )
+
+    rows = [each for each in known_rows(trace) if each["of"] != "other"]
+
+    assert [each["over"] for each in rows] == [1, "cut", "cut"]
+
+
+def test_a_call_that_failed_is_over() -> None:
+    trace = trace_of(asked("Where is it?"), ("model_error", None, {"error": "no"}))
+
+    [call] = happened(trace)
+
+    assert (call.fails, call.over) == (True, True)
+
+
+def test_a_secret_is_no_word_by_which_a_call_is_known() -> None:
+    secret = f"sk-{'a1b2c3d4' * 3}"
+    trace = trace_of(asked(secret))
+
+    [_, row] = known_rows(trace)
+
+    assert is_secret(secret)
+    assert row["asked"] == []
+
+
+def test_a_setup_that_sees_nothing_is_no_pass(tmp_path: Path) -> None:
+    (tmp_path / "off.py").write_text("import json\n", "utf-8")
+
+    done = refengine(*LINE, "off.py", at=tmp_path)
+
+    assert done.returncode == 4
+    assert "off.py: no span, no patch: is it on?" in done.stdout
+    assert "11 not applicable" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("setup", "told"),
+    [
+        ("1 / 0", "its setup bad.py fails: ZeroDivisionError"),
+        ("import os\nos._exit(3)", "its setup bad.py ends the process (status 3)"),
+        ("import time\ntime.sleep = print", "its setup bad.py replaces time.sleep"),
+    ],
+)
+def test_a_setup_that_cannot_be_used_is_named(
+    setup: str, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.py").write_text(f"{setup}\n", "utf-8")
+
+    done = refengine(*LINE, "bad.py", at=tmp_path)
+
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("engine", "more", "told"),
+    [
+        ("flow", (), "--observer with flow, of dialect flow"),
+        ("cmd:theirs", (), "cmd:theirs, which is behind a driver"),
+        ("reference", ("--failures", "there"), "--failures with --observer"),
+    ],
+)
+def test_what_means_nothing_for_an_observer_is_refused(
+    engine: str, more: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "on.py").write_text("", "utf-8")
+
+    done = refengine("conform", engine, "--observer", "on.py", *more, at=tmp_path)
+
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+SPANS = """\
+import refengine.testing.scripted as scripted
+from opentelemetry.sdk.trace import TracerProvider
+
+tracer = TracerProvider().get_tracer("mine")
+plain = scripted.ScriptedModel.invoke
+
+async def invoke(self, *given):
+    named = {"gen_ai.operation.name": "chat"}
+    with tracer.start_as_current_span("chat", attributes=named):
+        return await plain(self, *given)
+
+scripted.ScriptedModel.invoke = invoke
+"""
+
+
+def test_spans_of_a_setup_are_held_against_the_calls(tmp_path: Path) -> None:
+    """One that sees plain calls of models, records nothing, and has no run."""
+    pytest.importorskip("opentelemetry.sdk")
+    (tmp_path / "on.py").write_text(SPANS, "utf-8")
+
+    done = refengine(*LINE, "on.py", "--json", "report.json", at=tmp_path)
+
+    assert done.returncode == 1
+    [found] = json.loads((tmp_path / "report.json").read_text("utf-8"))["engines"]
+    verdicts = {each["clause"]: each["verdict"] for each in found["results"]}
+    assert verdicts["OBS-001"] == verdicts["OBS-002"] == "fail"
+    assert verdicts["OBS-004"] == "fail"
+    assert verdicts["OBS-007"] == verdicts["OBS-008"] == "not-applicable"
+    assert verdicts["OBS-009"] == verdicts["OBS-010"] == "pass"
