@@ -197,8 +197,10 @@ def test_hook_that_takes_nearly_all_is_named_however_wide_its_interval_is() -> N
         (
             (8e-5, 3.2e-3),
             [
-                "It grows with the history: what a run takes more is 80.0 µs over 10"
-                " messages, 3.20 ms over 1,000 messages."
+                (
+                    "It grows with the history: what a run takes more is 80.0 µs over"
+                    " 10 messages, 3.20 ms over 1,000 messages."
+                ),
             ],
         ),
         ((8e-5, 9e-5), []),
