@@ -83,7 +83,11 @@ def not_run(seen: DoorTrial) -> str:
     if len(starts) != 1:
         return f"the tool was executed {_times(starts)}"
     if starts[0].call_id != "call-1":
-        return f"the tool was executed under the call id {starts[0].call_id!r}"
+        return (
+            f"the tool was executed under the call id {starts[0].call_id!r}, not"
+            " 'call-1': call it with the context that doors.at_call(ctx, run, call.id)"
+            " makes"
+        )
     events = len(_events(seen, "tool"))
     if events != 1:
         return f"the consumer was told of {counted(events, 'tool result')}"

@@ -180,6 +180,47 @@ def test_handlers_whose_intervals_meet_are_not_put_in_order() -> None:
     )
 
 
+def test_hook_that_takes_nearly_all_is_named_however_wide_its_interval_is() -> None:
+    dear = COSTS.hooks[0].model_copy(
+        update={"share": 0.999, "change": "not distinguishable", "hook": "dear"}
+    )
+    cheap = COSTS.hooks[1].model_copy(update={"share": 0.001, "hook": "cheap"})
+    [told] = says(only(hooks=(cheap, dear)))
+
+    assert told.startswith("The most expensive hook is dear of ")
+    assert told.endswith("of what all hooks take; its interval is wide: run again.")
+
+
+@pytest.mark.parametrize(
+    ("added", "told"),
+    [
+        (
+            (8e-5, 3.2e-3),
+            [
+                (
+                    "It grows with the history: what a run takes more is 80.0 µs over"
+                    " 10 messages, 3.20 ms over 1,000 messages."
+                ),
+            ],
+        ),
+        ((8e-5, 9e-5), []),
+    ],
+)
+def test_cost_that_grows_with_the_history_is_said_to(added, told) -> None:
+    floor = 4e-5
+    rows = (
+        cost(
+            "subject",
+            f"history of {history}",
+            compared("no handlers", floor + more, (floor + more) / floor),
+            history=history,
+        )
+        for history, more in zip((10, 1000), added, strict=True)
+    )
+
+    assert list(says(only(costs=tuple(rows)))) == told
+
+
 def test_machine_is_told_without_its_paths() -> None:
     costs = only(told=("left out: at /srv/someone/shop.py",))
 

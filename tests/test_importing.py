@@ -218,6 +218,7 @@ ORPHAN = {"role": "tool", "tool_call_id": "c9", "content": "x"}
         (("{", '"a" 1}'), "line 2: is not JSON: Expecting ':'"),
         ((SCENARIO, {"text": "hi"}), "line 2: has 'text'; write a scenario"),
         ((SCENARIO, "7"), "line 2: is 7; write a scenario"),
+        (({"messages": 3},), "its messages are 3, which is no list; write a scenario"),
         (({**SCENARIO, "rums": 1}, SCENARIO), "line 1: is not a scenario: rums = 1"),
         (({**SCENARIO, "runs": []},), "runs are missing"),
         (({"messages": [USER, ORPHAN]},), "messages[1] is a result of call 'c9'"),

@@ -503,7 +503,7 @@ def test_a_new_side_that_cannot_be_built_diverges(command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["old.py"], "give OLD and NEW; 1 given"),
+        (["old.py"], "give OLD and NEW; 1 given: old.py; for one file in two versions"),
         (["old.py", "nwe.py"], "there is no file nwe.py; did you mean new.py?"),
         (
             ["old.py", "new.py", "--require", "same-efects"],
@@ -515,7 +515,10 @@ def test_a_new_side_that_cannot_be_built_diverges(command) -> None:
         (["--all", ".", "old.py"], "--all takes all else from each migration.toml"),
         (["a.py", "b.py", "--reports"], "--reports goes with --all"),
         (["old.py", "new.py", "--env", "A=B"], "is that of the environment, so write"),
-        (["--all", "nowhere"], "there is none; refengine init migration writes one"),
+        (["--all", "nowhere"], "no such folder; refengine init migration writes one"),
+        (["--all", "old.py"], "old.py: this is a file: give a folder of folders"),
+        (["old.py", "new.py", "--settings", "."], ".: this is a folder: name a file"),
+        (["old.py", "new.py", "--min-sharpness", "200"], "200"),
     ],
 )
 def test_mistake_on_the_command_line_is_told(command, arguments, told) -> None:
@@ -526,6 +529,35 @@ def test_mistake_on_the_command_line_is_told(command, arguments, told) -> None:
     assert done.code == 2
     assert told in done.err
     assert "Traceback" not in done.err
+
+
+def test_missing_side_of_a_folder_names_the_file_that_says_it(command) -> None:
+    piece = Path("pieces/one")
+    piece.mkdir(parents=True)
+    (piece / "migration.toml").write_text(
+        "old = 'old.py'\n[cases.'gone.py']\nholds = 'identical'\n", "utf-8"
+    )
+
+    done = command("--all", "pieces")
+
+    assert done.code == 2
+    assert "pieces/one/migration.toml: 'gone.py': there is no file gone.py" in done.err
+    assert "give its path from the folder of the file that names it" in done.err
+
+
+def test_programs_without_their_extra_say_which_one() -> None:
+    code = (
+        "import sys\nsys.modules['starlette'] = None\n"
+        "from refengine.__main__ import main\n"
+        "sys.exit(main(['migrate', 'check', '--old-cmd', 'a', '--new-cmd', 'b']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 2
+    assert "starlette is not installed: pip install 'backports-zstd>=" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_no_example_is_a_usage_error(command) -> None:

@@ -41,6 +41,7 @@ def test_empty_file_has_defaults(tmp_path: Path) -> None:
         ("[[order]]\nrole = 'x'", "role: it belongs to [[cases.'new.py'.allow]]"),
         ("[cases.'a.py']\nhold = 'x'", "cases.a.py.hold: 'hold' is not a known entry"),
         ("old = ''", "old: String should have at least 1 character"),
+        ("old = 3", "old: Input should be a valid string; it is 3"),
         ("require = 'same-effect'", "did you mean 'same-effects'?"),
         ("require = 'x'", "there are same-answer, same-state"),
         ("[samples]", "samples: give 'texts', 'ids' or 'documents', or leave it out"),

@@ -50,6 +50,13 @@ def test_messages_become_events_and_the_end_comes_last() -> None:
     ]
 
 
+def test_a_function_in_the_place_of_what_it_returns_is_told_as_that() -> None:
+    given: Any = answers
+
+    with pytest.raises(TypeError, match="was given a function: it takes what an async"):
+        all_of(to_the_end(given, left, "mine"))
+
+
 def test_a_run_that_failed_keeps_what_it_has_left() -> None:
     error = ValueError("no")
     found = all_of(to_the_end(answers(ANSWER, error), left, "mine"))[-1]

@@ -84,7 +84,7 @@ def test_identical_stands_alone_where_nothing_went_unnoticed() -> None:
         ),
         (
             replace(ALONE, sharpness=None, sharpness_old=None),
-            "no small change of either side was played (needs --sharpness-plays",
+            "no small change of either side was played (needs --strict or",
         ),
     ],
     ids=["branch", "point", "blunt", "refused", "untried", "unplayed"],

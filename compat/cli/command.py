@@ -412,5 +412,7 @@ def refusing_to_judge(
 def _text(error: Any) -> str:  # noqa: ANN401  # any of the mistakes
     if isinstance(error, OSError) and error.strerror is not None:
         named = "" if error.filename is None else f"{error.filename}: "
+        if isinstance(error, IsADirectoryError):
+            return f"{named}this is a folder: name a file"
         return f"{named}{error.strerror}"
     return str(error)

@@ -164,7 +164,7 @@ app = group("Check that migrated middleware still does the same.")
 @option(
     "--min-sharpness",
     about="percent of the small changes of each side that have to be noticed",
-    kind=at_least(0.0),
+    kind=at_least(0.0, 100.0),
     default=0.0,
     metavar="PCT",
     part=SHARP_PART,
@@ -356,7 +356,9 @@ def _wrong_pair(
 
         return "\n".join(("give OLD and NEW.", *here_lines()))
     if len(sides) != 2 and not one_sided:
-        return f"give OLD and NEW; {len(sides)} given: {', '.join(sides)}"
+        given_now = f"{len(sides)} given: {', '.join(sides)}"
+        alone = "; for one file in two versions of a package add --old-with, --new-with"
+        return f"give OLD and NEW; {given_now}{alone * (len(sides) == 1)}"
     return ""
 
 
@@ -460,8 +462,13 @@ def _programs(
     *,
     verbose: bool,
 ) -> int:
-    from compat.migration.programs.checking import check_programs, terms_of_program
     from compat.migration.programs.commands import words_in
+    from compat.wire.errors import MissingWireExtraError
+
+    try:
+        from compat.migration.programs.checking import check_programs, terms_of_program
+    except ModuleNotFoundError as error:  # its server is an extra
+        raise MissingWireExtraError(str(error.name)) from error
 
     old, new = programs.commands
     words = () if programs.source is None else words_in(programs.source)

@@ -85,7 +85,9 @@ class NoPiecesError(ValueError):
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        what = f"no folder in it has a {FILE}" if folder.is_dir() else "there is none"
+        what = f"no folder in it has a {FILE}" if folder.is_dir() else "no such folder"
+        if folder.is_file():
+            what = f"this is a file: give a folder of folders with a {FILE} each"
         super().__init__(
             f"{folder}: {what}; refengine init migration writes one to start from"
         )
@@ -112,13 +114,20 @@ class Piece:
         """Return which subject a case names; raises RefError."""
         case = self.settings.cases.get(text, DeclaredCase())
         engine = case.engine or self.settings.new_engine
-        return replace(parse_ref(text, cwd=self.folder), engine=engine)
+        return replace(self._ref(text), engine=engine)
 
     @property
     def old(self) -> SubjectRef:
         """The old side; raises RefError."""
-        ref = parse_ref(self.settings.old, cwd=self.folder)
+        ref = self._ref(self.settings.old)
         return replace(ref, engine=self.settings.old_engine)
+
+    def _ref(self, text: str) -> SubjectRef:
+        """Return a subject that the file names; what is wrong tells which file."""
+        try:
+            return parse_ref(text, cwd=self.folder)
+        except RefError as error:
+            raise RefError(f"{self.folder / FILE}: {error}") from None
 
     def terms(self, case: str) -> Terms:
         """Return what a case is held to; raises SettingsError."""

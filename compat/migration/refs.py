@@ -218,7 +218,8 @@ def parse_ref(
         return SubjectRef(text, name, here, file, revision=found)
     if not file.exists():
         close = _neighbour(file, target)
-        hint = f"did you mean {close}?" if close else "give its path from here"
+        place = "here" if cwd is None else "the folder of the file that names it"
+        hint = f"did you mean {close}?" if close else f"give its path from {place}"
         raise RefError(f"{text!r}: there is no file {target}; {hint}")
     return SubjectRef(text, name, here, file)
 

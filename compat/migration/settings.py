@@ -284,7 +284,9 @@ def _said(problem: ErrorDetails) -> str:
         part = PARTS.get(str(problem["loc"][0]), PARTS[""])[0]
         return f"{problem['input']!r} is no table: write entries of {part}"
     if problem["type"] != "extra_forbidden":
-        return problem["msg"].removeprefix("Value error, ")
+        said = problem["msg"].removeprefix("Value error, ")
+        of_type = problem["type"].endswith(("_type", "_parsing"))
+        return f"{said}; it is {problem['input']!r}" if of_type else said
     *above, name = map(str, problem["loc"])
     if name == "allow":
         return f"it stands in a case: {PARTS[name][0]}"

@@ -323,6 +323,9 @@ def _world(item: object) -> tuple[Scenario, Kind]:
         return _scenario(tree), "scenario"
     if is_list(tree.get("messages")):
         return _chat(tree), "chat"
+    if "messages" in tree:
+        listed = f"its messages are {_short(tree['messages'])}, which is no list;"
+        raise ShapeError(listed, INSTEAD)
     keys = ", ".join(sorted(map(repr, tree))) or "no key"
     raise ShapeError(f"has {_short(keys)};", INSTEAD)
 

@@ -24,6 +24,7 @@ from compat.report.cost_text import (
     ratio_estimate,
     ratio_text,
     seconds_estimate,
+    seconds_text,
 )
 from compat.report.plain_text import plain
 from compat.verdicts.cost import Blocked, Cost, Costs, Floor, PeerCost
@@ -59,6 +60,8 @@ FLOORS: Final[dict[Floor, str]] = {
     "without it": "the same subject without it",
 }
 """Floors as they are called in a sentence."""
+GROWS: Final = 3.0
+"""So many times as much over the longest history as over the shortest is growth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,15 +150,43 @@ def _of_subject(costs: Costs) -> Iterator[str]:
         yield _closed(
             f"The most expensive handler is {first.name}{_adds(first)}{close}"
         )
-    dear = [each for each in costs.hooks if each.change == "dearer"]
-    if costs.hooks and not dear:
+    yield from _dearest_hook(costs)
+    yield from _of_history(costs)
+
+
+def _dearest_hook(costs: Costs) -> Iterator[str]:
+    """Yield which hook to look at first: by its share, also where it is not proven.
+
+    A hook that nearly all of the time goes to may have the widest interval. Naming the
+    cheap one behind it, only because that is told apart, would send the reader astray.
+    """
+    if costs.hooks and all(each.change != "dearer" for each in costs.hooks):
         yield "No hook of the subject takes more than one that does nothing."
-    for hook in by_price(dear)[:1]:
+        return
+    for hook in by_price(costs.hooks)[:1]:
+        unsure = "" if hook.change == "dearer" else "; its interval is wide: run again"
         yield (
             f"The most expensive hook is {plain(hook.hook)} of {plain(hook.handler)}:"
             f" {seconds_estimate(hook.seconds)} a call,"
-            f" {percent(hook.share)} of what all hooks take."
+            f" {percent(hook.share)} of what all hooks take{unsure}."
         )
+
+
+def _of_history(costs: Costs) -> Iterator[str]:
+    """Yield how what the subject adds to a run grows with the history, if it does."""
+    added: dict[int, float] = {}
+    for each in costs.costs:
+        if each.section == "subject" and each.compared and not each.blocked:
+            told = nearest(each.compared)
+            more = (told.seconds - told.floor_seconds) * (told.change != SAME)
+            added.setdefault(each.history, max(more, 0.0))
+    if len(added) > 1 and added[max(added)] > GROWS * added[min(added)]:
+        steps = (
+            f"{seconds_text(more) if more else 'nothing that is told apart'} over"
+            f" {counted(history, 'message')}"
+            for history, more in sorted(added.items())
+        )
+        yield f"It grows with the history: what a run takes more is {', '.join(steps)}."
 
 
 def _of_hooks(costs: Costs) -> Iterator[str]:

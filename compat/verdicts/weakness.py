@@ -22,7 +22,7 @@ SHARP: Final = 90.0
 TOLD: Final = 2
 """So many things a headline tells."""
 NOT_PLAYED: Final = "no small change of either side was played"
-PLAYING: Final = "--sharpness-plays, for sides in Python; with --all, --strict"
+PLAYING: Final = "--strict or --sharpness-plays N, and sides in Python"
 A_PLAY: Final = "more plays of small changes"
 TELLING: Final = (
     *("statement", "comparison", "not", "and/or", "await"),

@@ -214,9 +214,9 @@ class MissingWireExtraError(WireError, ImportError):
     """A library that the extra ``wire`` brings is not installed."""
 
     def __init__(self, library: str) -> None:
-        self.library = library
+        self.library = library.partition(".")[0]
         super().__init__(
-            f"{library} is not installed: {install_line('wire')}", name=library
+            f"{self.library} is not installed: {install_line('wire')}", name=library
         )
 
 

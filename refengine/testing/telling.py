@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from typing import Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from refengine.events import AgentEvent, Chunk
 from refengine.messages import Message
@@ -32,6 +32,10 @@ Tell: TypeAlias = Callable[[T], Awaitable[None]]
 """Tells the consumer of a run something; returns when it has come back for more."""
 Told: TypeAlias = AsyncGenerator["AgentEvent | Message", None]
 """What a run tells: events, or messages of which events are made."""
+TAKES_A_GENERATOR: Final = (
+    "it takes what an async generator function returns, as in"
+    " to_the_end(agent.run(messages), left, config.name)"
+)
 Left: TypeAlias = Callable[[], RunResult]
 """Says how a run ended, from the history that it has left: ``doors.ended``."""
 
@@ -42,6 +46,9 @@ async def to_the_end(told: Told, left: Left, *run_path: str) -> Yielded:
     ``left`` is asked once, at the end. What ``told`` raises becomes the error of a run
     that keeps the history as it is then: it has to be that from before what failed.
     """
+    if not hasattr(told, "aclose"):
+        what = type(told).__name__
+        raise TypeError(f"to_the_end was given a {what}: {TAKES_A_GENERATOR}")
     try:
         async with aclosing(told):
             async for each in told:

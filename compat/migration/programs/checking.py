@@ -36,8 +36,9 @@ from compat.migration.settings import SettingsError, load_settings
 from compat.migration.subject_runner import CheckOptions
 from compat.verdicts.migration import Migration
 from compat.verdicts.relations import DEFAULT_RELATION
-from compat.wire.errors import MissingWireExtraError
 from compat.wire.interfaces.counterparts import BETWEEN_VENDORS, lacking, reason_for
+from compat.wire.server.network import own_network
+from compat.wire.server.programs import ProgramServer
 from refengine.testing.subject_worlds.words import Words
 
 LONGEST: Final = 80
@@ -68,14 +69,9 @@ def check_programs(
 ) -> CheckedPrograms:
     """Judge one migration of a whole program, with ``words`` of its source.
 
-    A side that cannot be played stands in the verdict. Raises RefError, OSError,
-    MissingWireExtraError, and UnusedFileError.
+    A side that cannot be played stands in the verdict. Raises RefError, OSError, and
+    UnusedFileError.
     """
-    try:
-        from compat.wire.server.network import own_network  # noqa: PLC0415  # an extra
-        from compat.wire.server.programs import ProgramServer  # noqa: PLC0415  # an extra
-    except ModuleNotFoundError as error:
-        raise MissingWireExtraError(str(error.name)) from error
     terms = replace(terms, everywhere=how.domain == EVERYWHERE)
     apart = nullcontext() if how.reach.net else own_network()
     with apart as network, ProgramServer(network) as server:
