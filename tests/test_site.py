@@ -106,6 +106,18 @@ def test_every_page_that_is_led_to_is_there(site: Path) -> None:
     assert not lost
 
 
+def test_no_link_is_shown_with_its_brackets(site: Path) -> None:
+    shown = [
+        (page.name, found[0])
+        for page in site.rglob("*.html")
+        for found in re.finditer(
+            r"\[[^\[\]]*\] \(<code>[^<]*</code>\)", page.read_text()
+        )
+    ]
+
+    assert shown == []
+
+
 def test_reference_has_every_name_that_there_is(site: Path) -> None:
     reference = site / "reference"
     commands = (reference / "commands.html").read_text("utf-8")

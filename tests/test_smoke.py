@@ -18,6 +18,7 @@ from refengine.messages import History, Message, ToolCall
 from refengine.profile import PROFILES, SEED_001
 from refengine.run import RunResult
 from refengine.stream import StreamReader
+from refengine.testing.doors import run_context
 from refengine.testing.scripted import ScriptedError
 from refengine.tools import ToolsConfig
 
@@ -153,6 +154,23 @@ def test_a_door_that_runs_its_own_tool_is_wrong() -> None:
     seen = failing(Broken(given=with_own))
     assert seen["tools"].startswith("the tool was executed 0 times")
     assert "and tools executed: 0" in seen["canary"]
+
+
+def test_a_door_that_calls_a_tool_outside_its_call_is_told_what_makes_one() -> None:
+    class Outside:
+        def __init__(self, tool) -> None:
+            self.info, self._tool = tool.info, tool
+
+        async def invoke(self, ctx, arguments, options):
+            return await self._tool.invoke(run_context("smoke"), arguments, options)
+
+    def outside(config):
+        tools = [Outside(each) for each in config.tools_config.tools]
+        return replace(config, tools_config=ToolsConfig(tools))
+
+    seen = failing(Broken(given=outside))
+    assert "under the call id None, not 'call-1': call it with" in seen["tools"]
+    assert "doors.at_call(ctx, run, call.id)" in seen["tools"]
 
 
 def test_a_door_that_leaves_handlers_out_is_wrong() -> None:

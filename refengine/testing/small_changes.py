@@ -385,7 +385,7 @@ class _Finder:
             del given[at]
 
         shown = plain(node)
-        needs = f"a world in which it shows that {name} is given {shown}"
+        needs = f"a world in which it shows that {shown} is left out of {name}(…)"
         self._line = node.lineno
         self._add("argument", f"{shown} for {name}", "", make, needs)
 

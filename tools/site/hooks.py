@@ -33,6 +33,9 @@ AS_IT_IS: Final = frozenset((".md", ".svg", ".html", ".json"))
 NOT_KEPT: Final = "docs/seeds/board_IWkCwWLHdhi3nIbKQPecH4xZnjb.drawio"
 """A drawing that seed 000 leads to and that nobody here has seen."""
 LINK: Final = re.compile(r"(?<!\\)\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
+FOLDER: Final = "\0"
+"""Stands behind what led to a folder, whose brackets go."""
+OF_FOLDER: Final = re.compile(rf"\[([^\[\]]*)\]{FOLDER}")
 CODE: Final = re.compile(r"(^```.*?^```|`[^`\n]+`\])", re.MULTILINE | re.DOTALL)
 
 
@@ -60,7 +63,8 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     at = page.file.src_uri
     if not (ROOT / _in_repository(at)).is_file():
         return markdown
-    return "".join(_led(part, at) for part in CODE.split(markdown))
+    text = "".join(_led(part, at) for part in CODE.split(markdown))
+    return OF_FOLDER.sub(r"\1 ", text)
 
 
 def _anchor(title: str, separator: str) -> str:
@@ -125,7 +129,7 @@ def _led(text: str, at: str) -> str:
     def led(found: re.Match[str]) -> str:
         target = posixpath.normpath(posixpath.join(folder, found[1]))
         if target == NOT_KEPT or (ROOT / target).is_dir():
-            return f"] (`{found[1]}`)"
+            return f"]{FOLDER}(`{found[1]}`)"
         there = os.path.relpath(_on_site(target), posixpath.dirname(at) or ".")
         return f"]({Path(there).as_posix()}{found[2] or ''})"
 
