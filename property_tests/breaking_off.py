@@ -184,9 +184,11 @@ def _call(entry: Entry) -> tuple[object, ...]:
 
 def _behind(given: int, seen: Sequence[Entry]) -> int:
     """Return the first place before which the world had given so much."""
-    return next(
-        (at for at in range(len(seen)) if given_in(seen[:at]) >= given), len(seen)
-    )
+    for at, each in enumerate(seen):
+        if given <= 0:
+            return at
+        given -= given_in((each,))
+    return len(seen)
 
 
 def _is_before(decision: DialectDecision, gone: Departure, right: RightTrace) -> bool:
