@@ -10,12 +10,14 @@ from langchain.agents import create_agent
 from pydantic_ai import Agent
 
 from compat.migration.check import corpus_of
+from compat.migration.codes import name as name_of
 from compat.migration.corpus import POINTS
 from compat.migration.differences import GRAPHS, Mask, TraceChannels
 from compat.migration.folder import Piece, pieces_in
 from compat.migration.pairs import SeenPair
 from compat.migration.subject_runner import CheckOptions
 from compat.verdicts.relations import channels_of
+from refengine.testing.channels import UNKEPT
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.across import across, fits_across
@@ -183,3 +185,16 @@ def test_keys_of_a_state_are_compared_with_nothing() -> None:
 
     assert both.uncompared
     assert not one.uncompared
+
+
+@pytest.mark.parametrize("kept_by_old", [False, True])
+def test_a_run_that_only_one_side_keeps_is_named_where_nothing_else_differs(
+    kept_by_old: bool,
+) -> None:
+    """What is not kept was looked up in the other side, and ended a judgement."""
+    kept = {"run": 1, "calls_without_result": {}}
+    sides = [kept, {**kept, UNKEPT: True}]
+
+    code, *_ = name_of("pairing", *(sides if kept_by_old else sides[::-1]))
+
+    assert code == "PAIRING"

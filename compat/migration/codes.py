@@ -432,8 +432,11 @@ def _handed_over(old: Value, new: Value, channel: str) -> Named:
     return _other(old, new, channel)
 
 
-def _pairing(old: Value, new: Value, _: str) -> Named:
-    key = next(k for k in sorted(old) if _text(old[k]) != _text(new[k]))
+def _pairing(old: Value, new: Value, channel: str) -> Named:
+    both = sorted(old.keys() & new.keys())
+    key = next((k for k in both if _text(old[k]) != _text(new[k])), None)
+    if key is None:  # only one side keeps what the run left
+        return _other(old, new, channel)
     if key == "run":
         return "PAIRING", ".run", old[key], new[key]
     return "PAIRING", f".{key}", [*old[key]], [*new[key]]

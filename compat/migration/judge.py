@@ -306,7 +306,8 @@ class MigrationJudge(Generic[P]):
 
         def enough(some: Sequence[BothPlayed]) -> bool:
             usual = [e for e in some if e.refused is None and e.unusual is None]
-            named = named_worlds(usual, channels, terms.masks)
+            masks = (*terms.masks, *self.by_shape)
+            named = named_worlds(usual, channels, masks)
             return any(each.kind.code == code for each in named)
 
         return enough
