@@ -73,8 +73,8 @@ class PlainEngine:
         except (CallError, ChildError) as error:
             why = f"the engine breaks off where nobody observes it: {error}"
             raise RefusedWorldError(why) from error
-        if why := reply.get("refused"):
-            raise RefusedWorldError(why)
+        if "refused" in reply:
+            raise RefusedWorldError(reply["refused"])
         return Trace.from_jsonl(reply["trace"])
 
 

@@ -145,8 +145,9 @@ def _one_trace(right: Right, self: Given) -> LiveSpan:
     if not self.spans:
         span: LiveSpan = right(self)
         return span
-    self.inside = self.spans[0]
-    return self.inside
+    first: LiveSpan = self.spans[0]
+    self.inside = first
+    return first
 
 
 def within(name: str) -> Callable[..., LiveSpan]:
