@@ -327,7 +327,7 @@ class CallScope:
         "tool",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # plain arguments: it is made for every call
         self,
         run_path: tuple[str, ...],
         run_locals: RunLocals,

@@ -11,7 +11,7 @@ from refengine.testing.subject_worlds.words import Pattern, Words, at_bounds, ma
 from tests.test_edge_worlds import told
 
 SAYS = """
-import json, re
+import json, posixpath, re
 from refengine import AgentMiddleware
 
 KEY = r"sk-[a-z0-9]{{8,}}"
@@ -65,10 +65,22 @@ MANY = ", ".join(f"text == 'note {at}'" for at in range(24))
             "isinstance(p := parsed(text), dict) and 'answer' in p",
             "isinstance(p := parsed(text), dict) and bool(p.get('answer'))",
         ),
+        (
+            "re.findall(DATE, str(parsed(text)))",
+            (
+                "re.findall(DATE, str([v for v in p.values() if isinstance(v, dict)]"
+                " if isinstance(p := parsed(text), dict) else p))"
+            ),
+        ),
+        (
+            "posixpath.normpath(text).startswith('/srv/data')",
+            "text.startswith('/srv/data')",
+        ),
     ],
     ids=[
         *("bytes", "utf-16", "trimmed", "folded", "bound", "cut"),
         *("trimmed-of-many", "thousands", "first-alone", "fenced", "falsy-value"),
+        *("within-lists", "out-of-a-path"),
     ],
 )
 def test_a_word_that_is_read_otherwise_is_told_by_a_world_of_its_own(
@@ -219,7 +231,7 @@ def test_each_of_the_own_tools_is_called_where_a_word_stands_behind_spaces() -> 
 
 def test_these_worlds_are_few_and_none_is_longer_than_a_graph_s() -> None:
     words = Words(
-        texts=tuple(f"text {at}" for at in range(99)),
+        texts=("/srv", "a/b", *(f"text {at}" for at in range(99))),
         names=tuple(f"tool_{at}" for at in range(40)),
         patterns=tuple(Pattern(f"[a-f]{{{at},9}}x") for at in range(2, 9)),
         numbers=tuple(range(20, 60)),
@@ -229,5 +241,5 @@ def test_these_worlds_are_few_and_none_is_longer_than_a_graph_s() -> None:
     )
     made = [world for _, world in word_edges(words, own_tools=True)]
 
-    assert len(made) <= 18
+    assert len(made) <= 21
     assert max(len(world["runs"]) for world in made) == RUNS

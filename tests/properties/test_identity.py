@@ -72,6 +72,7 @@ def test_a_handler_is_free_under_all_profiles_but_those_of_graphs() -> None:
         "langchain-1",
         "langchain-js-1",
         "langgraph-prebuilt-1",
+        "strands-1",
     }
 
 

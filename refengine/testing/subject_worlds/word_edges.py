@@ -1,98 +1,47 @@
 """Worlds at the edges of a subject's words: bounds, letters, spaces, and what lasts.
 
-Each is one in which only a port that reads a word otherwise differs: a bound of a
-repetition, another text that a pattern finds, a length in bytes for one in letters, a
-guard that looks before it trims, a number whose thousands have a comma, a pattern at
-the edge of a cut, an object of JSON in a fence or without a key, a failure that is
-remembered, or counted behind a success, a consent that outlives its turn. They are few,
-and each has no more runs than a graph's world may have.
+Each is one in which only a port that reads a word otherwise differs: a text at its edge
+(``text_edges``), a failure that is remembered, or counted behind a success, a consent
+that outlives its turn. They are few, and each has no more runs than a graph's world may
+have.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice, product
+from itertools import islice
 from typing import Final
 
 from refengine.messages import ToolCall
 from refengine.testing.notation import encoded
 from refengine.testing.own_tools import own
-from refengine.testing.subject_worlds.kit import (
-    LONGEST,
-    Data,
-    answer,
-    fit,
-    json_text,
-    long_text,
-)
+from refengine.testing.subject_worlds.kit import Data, answer, fit, json_text
+from refengine.testing.subject_worlds.text_edges import TextTurn, text_edges
 from refengine.testing.subject_worlds.turns import DONE, GO
-from refengine.testing.subject_worlds.words import Words, at_bounds, matching
+from refengine.testing.subject_worlds.words import Words, matching
 
 FAMILY: Final = "word edges"
 RUNS: Final = 8
 """A world has so many turns; a graph's may have no more than ten runs."""
-WORLDS: Final = 2
-"""So many worlds are made of one kind at most,"""
-TRIMMED: Final = 6
-"""and so many of texts behind spaces: a word to look for may stand behind many others.
-"""
-WORD: Final = 40
-"""A longer text comes behind the others."""
 OWN: Final = 3
 """So many of the subject's own tools are called in each turn."""
-THOUSAND: Final = 1_000
-DIGITS: Final = re.compile(r"\d+")
-REPETITION: Final = re.compile(r"\{\d*,\d*\}")
 NAMES: Final = 3
 """So many tools of the subject's names are called with each text,"""
 KEYS: Final = 24
 """which stands under so many keys."""
-SHORTEST: Final = 8
-"""A smaller number is not taken for the length of a text."""
-LENGTHS: Final = 4
-TWO_BYTES: Final = "\u00e9"
-FOUR_BYTES: Final = "\U0001f99c"
-"""Two units of UTF-16."""
 CONSENTS: Final = RUNS // 2
-"""So many texts by which somebody may consent are in one world, two turns for each."""
-FENCE: Final = "```"
-"""What models put around JSON,"""
-OBJECT_KEYS: Final = 4
-"""which has so many keys."""
+"""So many texts by which somebody may consent are in one world, two turns for each,"""
+CONSENTING: Final = 2
+"""and there are so many such worlds."""
 ERRORS: Final = 2
 """So many classes of errors, each by itself, fail in turn with successes."""
 CALLED: Final = 12
 """So many tools are called where somebody may have consented, and where not."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextTurn:
-    """Texts in one turn: the user's, those that tools give, arguments, the answer.
-
-    ``is_all`` says that it is all of the arguments, where it is no value in them.
-    """
-
-    user: str
-    results: tuple[str, ...]
-    given: str
-    last: str
-    is_all: bool = False
-
-
 def word_edges(words: Words, *, own_tools: bool) -> Iterator[tuple[str, Data]]:
     """Yield these worlds; ``own_tools`` says whether a world may call the subject's."""
-    kinds = (
-        (bounds(words), WORLDS),
-        (others(words), WORLDS),
-        (letters(words), WORLDS),
-        (trimmed(words), TRIMMED),
-        (cut_matches(words), WORLDS),
-        (thousands(words), WORLDS),
-        (objects(words), WORLDS),
-    )
-    for turns, most in kinds:
+    for turns, most in text_edges(words):
         some = [*islice(turns, RUNS * most)]
         for start in range(0, len(some), RUNS):
             made = some[start : start + RUNS]
@@ -102,105 +51,6 @@ def word_edges(words: Words, *, own_tools: bool) -> Iterator[tuple[str, Data]]:
         yield FAMILY, failed_in_turn(words, error)
     for texts in consents(words):
         yield FAMILY, _consented(words, texts)
-
-
-def bounds(words: Words) -> Iterator[TextTurn]:
-    """Yield texts at and beyond the bounds of each repetition of each pattern."""
-    for pattern in words.patterns:
-        for text in at_bounds(pattern):
-            yield _same(text)
-
-
-def others(words: Words) -> Iterator[TextTurn]:
-    """Yield texts in which a pattern is found twice, each time as another text.
-
-    Who takes the first one found out of a text, wherever it stands, leaves the other.
-    """
-    for pattern in words.patterns:
-        first, *more = matching(pattern) or ("",)
-        for text in (f"{first}, {each}" for each in more):
-            if len({found[0] for found in pattern.compiled().finditer(text)}) > 1:
-                yield _same(text)
-                break
-
-
-def letters(words: Words) -> Iterator[TextTurn]:
-    """Yield texts of letters of several bytes around each length of the source.
-
-    One letter fewer than the length is too long for who counts bytes, and where these
-    take four of them for who counts units of UTF-16; of a longer text, each cuts at
-    another place.
-    """
-    for length in _lengths(words)[:LENGTHS]:
-        fewer = [char * (length - 1) for char in (TWO_BYTES, FOUR_BYTES)]
-        more = [f"a{char * length}" for char in (TWO_BYTES, FOUR_BYTES)]
-        yield TextTurn(fewer[0], tuple(fewer), fewer[0], fewer[0])
-        yield TextTurn(more[1], tuple(more), more[0], more[1])
-
-
-def trimmed(words: Words) -> Iterator[TextTurn]:
-    """Yield texts of the source behind spaces, before them, and in the other case."""
-    texts = sorted(words.texts, key=lambda text: len(text) > WORD)
-    for text in texts if words.trims else ():
-        before, around, other = f" {text}", f"\t{text} \n", text.swapcase()
-        yield TextTurn(before, (around, other), before, other)
-
-
-def cut_matches(words: Words) -> Iterator[TextTurn]:
-    """Yield texts with what a pattern matches at the start, at a length, behind it."""
-    found = [text for each in words.patterns for text in matching(each)[:1]]
-    lengths = [n for n in _lengths(words) if n > 2 * SHORTEST]
-    for length, text in product(lengths[:WORLDS], found):
-        rest = long_text(length)
-        before = [rest[: max(length - by, 0)] for by in (len(text) // 2 + 1, 0)]
-        across, behind = (f"{each} {text} {rest[:SHORTEST]}" for each in before)
-        first = f"{text} {rest}"
-        yield TextTurn(across, (first, across, behind), first, across)
-
-
-def thousands(words: Words) -> Iterator[TextTurn]:
-    """Yield numbers with a comma behind the thousands, where a source speaks of commas.
-
-    By themselves, and in what a pattern with a number in it matches.
-    """
-    regexes = (REPETITION.sub("", each.regex) for each in words.patterns)
-    if not any("," in text for text in regexes) and "," not in words.texts:
-        return
-    some = [n + 1 for n in words.numbers if n >= THOUSAND][:WORLDS]
-    found = [text for each in words.patterns for text in matching(each)[:1]]
-    for number in dict.fromkeys([*some, THOUSAND + THOUSAND // 2]):
-        yield _same(f"{number:,}")
-        for text in found:
-            if DIGITS.search(text):
-                yield _same(DIGITS.sub(f"{number:,}", text, count=1))
-
-
-def objects(words: Words) -> Iterator[TextTurn]:
-    """Yield objects of JSON, where a source reads such: whole, in parts, in fences.
-
-    Keys are texts of the source; what is no object may be JSON all the same.
-    """
-    if not words.parses:
-        return
-    keys = [each for each in words.names if each.isidentifier()][:OBJECT_KEYS]
-    whole = dict.fromkeys(keys, " a ")
-    yield _object(json_text(whole))
-    if _has_fence(words):
-        fenced = f"{FENCE}json\n{json_text(whole)}\n{FENCE}"
-        yield from map(_object, (fenced, f" {fenced}\n", f"{FENCE}{{}}{FENCE}"))
-    for left_out in keys:
-        rest = {key: at for at, key in enumerate(keys) if key != left_out}
-        yield _object(json_text(rest))
-    yield from map(_object, ("[1]", "null", json_text({**whole, "zz": None})))
-
-
-def _has_fence(words: Words) -> bool:
-    regexes = (each.regex for each in words.patterns)
-    return any(FENCE in text for text in (*words.texts, *regexes))
-
-
-def _object(text: str) -> TextTurn:
-    return TextTurn(text, (text,), text, text, is_all=True)
 
 
 def failed_in_turn(words: Words, error: str) -> Data:
@@ -240,17 +90,9 @@ def failed_once(words: Words) -> Data:
 def consents(words: Words) -> Iterator[tuple[str, ...]]:
     """Yield texts by which a user may consent: matches, and what is looked for."""
     found = [text for each in words.patterns for text in matching(each)[:1]]
-    some = [*dict.fromkeys([*found, *words.texts])][: WORLDS * CONSENTS]
+    some = [*dict.fromkeys([*found, *words.texts])][: CONSENTING * CONSENTS]
     for start in range(0, len(some), CONSENTS):
         yield tuple(some[start : start + CONSENTS])
-
-
-def _same(text: str) -> TextTurn:
-    return TextTurn(text, (text,), text, text)
-
-
-def _lengths(words: Words) -> list[int]:
-    return [n for n in words.numbers if SHORTEST <= n <= LONGEST]
 
 
 def _of_texts(words: Words, turns: Sequence[TextTurn], *, own_tools: bool) -> Data:
