@@ -16,6 +16,7 @@ from refengine.testing.subject_worlds.graph_worlds import fits_a_graph, graph_wo
 from refengine.testing.subject_worlds.named_values import (
     GraphWords,
     Option,
+    adk_words,
     graph_words,
     is_graph_source,
 )
@@ -364,3 +365,22 @@ def test_calls_of_several_sessions_have_one_id_in_a_world_that_is_unusual() -> N
 
     assert {call.id for call in calls(entry.scenario)} == {"same"}
     assert entry.unusual is not None
+
+
+CHOOSES = """
+RULES = {"basic": "Be brief.", "gold": "Take your time."}
+
+def rules(callback_context, llm_request):
+    tier = callback_context.state.get("user:tier", "none")
+    llm_request.append_instructions([RULES.get(tier, "")])
+
+def subject(world):
+    return world.as_adk()
+"""
+
+
+def test_a_key_of_a_state_has_the_keys_of_a_table_and_its_default_for_values() -> None:
+    [option] = adk_words([CHOOSES]).options
+
+    assert option.name == "user:tier"
+    assert {"basic", "gold", "none"} <= {*option.values}

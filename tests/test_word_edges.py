@@ -147,6 +147,14 @@ def test_failures_are_counted_in_a_row_or_in_all(tmp_path: Path, most: int) -> N
     assert told(tmp_path, old, wrong, FAMILY)
 
 
+def test_failures_are_counted_of_each_tool_or_of_all(tmp_path: Path) -> None:
+    mine = BREAKS.format(most=3, worked="pass").replace("[0]\n", "Counter()\n")
+    wrong = f"from collections import Counter\n{mine}"
+    old = wrong.replace("failed[0]", "failed[input.name]")
+
+    assert told(tmp_path, old, wrong, FAMILY)
+
+
 PREFIX, INSIDE = 'input.name.startswith("get_")', '"get_" in input.name'
 
 
@@ -241,5 +249,5 @@ def test_these_worlds_are_few_and_none_is_longer_than_a_graph_s() -> None:
     )
     made = [world for _, world in word_edges(words, own_tools=True)]
 
-    assert len(made) <= 21
+    assert len(made) <= 22
     assert max(len(world["runs"]) for world in made) == RUNS

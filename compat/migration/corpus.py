@@ -287,7 +287,9 @@ def _by_lists(
     """Yield the worlds that nothing is drawn for, in the words of the sources."""
     theirs = frozenset[str]() if graphs is None else graphs.own_tools
     names = tuple(name for name in words.names if name not in theirs)
-    others, by_number = replace(words, names=names), graphs is not None
+    errors = words.errors if graphs is None else graphs.errors
+    others = replace(words, names=names, errors=errors)
+    by_number = graphs is not None
     yield from edge_worlds(words)
     if words.calls_own:
         for family, world in own_tools(words, unfit=False):

@@ -556,7 +556,7 @@ class _StateKeys:
         self.assigned.update(source.assigned)
         self.methods |= methods_in(source.nodes)
         for node in source.nodes:
-            self._compared(node)
+            self._said(node)
             self._looked_up(node)
         held = {n: key for n, value in source.bound if (key := self._asked_for(value))}
         for node in source.nodes:
@@ -576,14 +576,22 @@ class _StateKeys:
         texts = [*self.texts][:MOST] or ["a"]
         return (*texts, *other_forms(texts, self.methods), "", 1)
 
-    def _compared(self, node: ast.AST) -> None:
-        if not isinstance(node, ast.Compare):
-            return
-        for value in map(constant_of, (node.left, *node.comparators)):
-            if type(value) is int:
-                self.numbers[value] = None
-            elif isinstance(value, str):
-                self.texts[value] = None
+    def _said(self, node: ast.AST) -> None:
+        """Take values that others are compared with, or looked up by in a table."""
+        if isinstance(node, ast.Compare):
+            for each in (node.left, *node.comparators):
+                self._value(each)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            table = node.value
+            for key in table.keys if isinstance(table, ast.Dict) else ():
+                self._value(key)
+
+    def _value(self, node: ast.expr | None) -> None:
+        value = constant_of(node)
+        if type(value) is int:
+            self.numbers[value] = None
+        elif isinstance(value, str) and len(value) <= LONGEST:
+            self.texts[value] = None
 
     def _looked_up(self, node: ast.AST) -> None:
         found = lookup_of(node)
@@ -594,6 +602,7 @@ class _StateKeys:
             return
         self.kinds.setdefault(key, "")
         for default in found.defaults:
+            self._value(default)
             kind = _kind_of(default)
             if kind in BY_TYPE:
                 self.kinds[key] = kind

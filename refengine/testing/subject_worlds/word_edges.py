@@ -35,6 +35,8 @@ CONSENTING: Final = 2
 """and there are so many such worlds."""
 ERRORS: Final = 2
 """So many classes of errors, each by itself, fail in turn with successes."""
+FAILS: Final = (1, 3, 5, 6, 7)
+"""Which calls of a tool fail so."""
 CALLED: Final = 12
 """So many tools are called where somebody may have consented, and where not."""
 
@@ -47,26 +49,30 @@ def word_edges(words: Words, *, own_tools: bool) -> Iterator[tuple[str, Data]]:
             made = some[start : start + RUNS]
             yield FAMILY, _of_texts(words, made, own_tools=own_tools)
     yield FAMILY, failed_once(words)
-    for error in words.errors[:ERRORS] or ("boom",):
-        yield FAMILY, failed_in_turn(words, error)
+    errors = words.errors[:ERRORS] or ("boom",)
+    for error, tools in (*((each, 1) for each in errors), (errors[0], 2)):
+        yield FAMILY, failed_in_turn(words, error, tools)
     for texts in consents(words):
         yield FAMILY, _consented(words, texts)
 
 
-def failed_in_turn(words: Words, error: str) -> Data:
-    """Return a world in which a tool fails and works in turn, then fails on.
+def failed_in_turn(words: Words, error: str, tools: int) -> Data:
+    """Return a world in which so many tools fail and work in turn, then fail on.
 
-    Who counts failures in a row counts one at a time, and then all of them.
+    Who counts failures in a row counts one at a time, and then all of them; who counts
+    those of each tool counts half of them.
     """
-    name = words.some_names[0]
-    fails = (1, 3, 5, *range(7, CALLED + 1))
-    body = [{"op": "error", "text": error, "on_call": each} for each in fails]
-    calls = [answer("", _calls(f"i{at}-", [name], "{}")) for at in range(CALLED)]
-    return {
-        "agent": {"tools": [{"name": name, "result": "ok", "body": body}]},
-        "model_script": [*calls, *[DONE] * RUNS],
-        "runs": [{"input": [*GO]} for _ in range(RUNS)],
-    }
+    body = [{"op": "error", "text": error, "on_call": each} for each in FAILS]
+    names = words.some_names[:tools]
+    there = [{"name": name, "result": "ok", "body": body} for name in names]
+    calls = [
+        answer("", _calls(f"i{at}{name}", [name], "{}"))
+        for at in range(FAILS[-1])
+        for name in names
+    ]
+    runs = [{"input": [*GO]} for _ in range(RUNS)]
+    script = [*calls, *[DONE] * RUNS]
+    return {"agent": {"tools": there}, "model_script": script, "runs": runs}
 
 
 def failed_once(words: Words) -> Data:
