@@ -183,11 +183,11 @@ class WorldBeside:
         }
         before = GROUND.lanes_of(right.entries), GROUND.lanes_of(seen)
         found[""] = list(lane_decisions(GROUND, *before))
-        found = short_of_departures(found, right, seen)
-        failing, behind = first_of(found, right, seen)
+        kept = short_of_departures(found, right, seen)
+        failing, behind = first_of(kept, right, seen)
         return {
             clause: [*self._told(failing.get(clause), each)]
-            for clause, each in found.items()
+            for clause, each in kept.items()
             if clause not in behind
         }
 

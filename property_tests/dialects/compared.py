@@ -126,9 +126,16 @@ def _decision(
     )
     cut = _cut(found.number, one, other)
     claim += f", from entry {cut.start} on" if cut.start else ""
-    sides = one.entries[cut], other.entries[cut]
-    where = found.place, found.at, causes, found.lacks, found.more
-    return DialectDecision(claim, *sides, *where)
+    return DialectDecision(
+        claim,
+        one.entries[cut],
+        other.entries[cut],
+        found.place,
+        found.at,
+        causes,
+        found.lacks,
+        found.more,
+    )
 
 
 def _cut(number: int, one: Lane, other: Lane) -> slice:

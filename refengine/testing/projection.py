@@ -323,12 +323,12 @@ def lane_difference(left: Lane, right: Lane, how: How) -> LaneDifference | None:
         return None
     path, one, other = found
     number = int(path[1:].partition("]")[0]) if path.startswith("[") else 0
+    places: list[Sequence[int]]
     places = [each.places[number : number + 1] for each in (left, right)]
-    there = [each[0] for each in places if each]
     place = (*places[1], None)[0]
     if how in IN_ANY_ORDER:  # which are sorted, so what is unlike stands anywhere
         places = [left.beyond(right), right.beyond(left)]
-        there = list(chain(*places))
+    there = list(chain(*places))
     at = max(there) if how == "last" else min(there, default=0)
     apart = (min(each, default=None) for each in places)
     return LaneDifference(path, number, one, other, place, at, *apart)

@@ -172,6 +172,7 @@ def our_chunk(event: Item, begun: Item) -> MessageChunk | None:
         return None
     if "text" in block["delta"]:
         return MessageChunk(block["delta"]["text"])
-    named = (begun["toolUseId"], begun["name"]) if begun else ("", "")
+    id_, name = (begun["toolUseId"], begun["name"]) if begun else ("", "")
     more = block["delta"]["toolUse"]["input"]
-    return MessageChunk("", (ToolCallChunk(block["contentBlockIndex"], *named, more),))
+    piece = ToolCallChunk(block["contentBlockIndex"], id_, name, more)
+    return MessageChunk("", (piece,))

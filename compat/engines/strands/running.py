@@ -36,6 +36,7 @@ from compat.engines.strands.values import PlayedModel, RunDeps
 from refengine.agent import ChatModelAgentConfig
 from refengine.events import AgentEvent
 from refengine.hooks import AgentConfig
+from refengine.loop import Status
 from refengine.messages import Message
 from refengine.run import RunResult
 from refengine.testing.blaming import FrameworkError, blame, blamed, named_hooks
@@ -185,7 +186,7 @@ class _Run:
 
     def _left(self) -> RunResult:
         history = ours(self._agent.messages) if self._agent else tuple(self._given)
-        how = "max_iterations" if self._limited else "completed"
+        how: Status = "max_iterations" if self._limited else "completed"
         return ended(history, how, iterations=self._deps.asked)
 
     def _name(self, error: Exception) -> None:
