@@ -119,7 +119,7 @@ class Held:
         if number := told.get("tool"):
             return cast("Tool", self.get(number)).info
         said = told["name"], told["description"]
-        return self._infos.get(said) or ToolInfo(*said)
+        return self._infos.get(said) or ToolInfo(*said, told.get("parameters") or {})
 
     def infos(self, told: Iterable[Wire]) -> tuple[ToolInfo, ...]:
         """Return what the model is told of tools."""

@@ -16,6 +16,7 @@ type toolSpec struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Kind        string `json:"kind,omitempty"`
+	Parameters  any    `json:"parameters,omitempty"`
 }
 
 type toolBase struct {
@@ -105,7 +106,18 @@ func specOf(ctx context.Context, t tool.BaseTool) (toolSpec, error) {
 	if err != nil {
 		return toolSpec{}, err
 	}
-	return toolSpec{Name: info.Name, Description: info.Desc}, nil
+	return ownSpec(info), nil
+}
+
+// ownSpec tells of a tool of the subject's own, also what its arguments have to be.
+func ownSpec(info *schema.ToolInfo) toolSpec {
+	spec := toolSpec{Name: info.Name, Description: info.Desc}
+	if info.ParamsOneOf != nil {
+		if parameters, err := info.ParamsOneOf.ToJSONSchema(); err == nil {
+			spec.Parameters = parameters
+		}
+	}
+	return spec
 }
 
 // numberKey is where an info says which tool of the harness it is of: names may be equal.
@@ -115,7 +127,9 @@ func infosOf(infos []*schema.ToolInfo) []toolSpec {
 	specs := make([]toolSpec, 0, len(infos))
 	for _, each := range infos {
 		number, _ := each.Extra[numberKey].(int64)
-		specs = append(specs, toolSpec{Tool: number, Name: each.Name, Description: each.Desc})
+		spec := ownSpec(each)
+		spec.Tool = number
+		specs = append(specs, spec)
 	}
 	return specs
 }
