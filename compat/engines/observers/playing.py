@@ -56,7 +56,8 @@ class SpansPlayer:
     @property
     def capabilities(self) -> frozenset[str]:
         """The engine's, and whether what was said is recorded."""
-        return self.engine.capabilities | ({CONTENTS} if self.contents else set())
+        recorded = frozenset((CONTENTS,) if self.contents else ())
+        return self.engine.capabilities | recorded
 
     def refuse(self, scenario: Scenario) -> None:
         """Raise CapabilityError for what only playing would show to be lacking."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
-from typing import ClassVar, Final, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict
 
@@ -120,7 +120,7 @@ def leaves(value: object) -> Iterator[str]:
         for each in value.values():
             yield from leaves(each)
     elif is_list(value) or isinstance(value, tuple):
-        for each in value:
+        for each in cast("Sequence[object]", value):
             yield from leaves(each)
     elif value is not None:
         yield json.dumps(value, default=str)

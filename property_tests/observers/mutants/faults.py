@@ -261,6 +261,12 @@ def _other_error(
         raise RuntimeError("could not be traced") from error
 
 
+def _behind_a_model(right: Right, self: Given, *given: Given) -> LiveSpan:
+    """Begin a span of a tool if the last one was a model's."""
+    is_asked = self.spans[-1].attributes["gen_ai.operation.name"] == "chat"
+    return right(self, *given) if is_asked else unseen(right, self, *given)
+
+
 OBSERVER_MUTANTS: Final = (
     wrong("no-model", "OBS-001", "It sees no model.", model=unseen),
     wrong("model-once", "OBS-001", "It sees the first call alone.", model=_first_alone),
@@ -278,11 +284,7 @@ OBSERVER_MUTANTS: Final = (
         "OBS-002",
         "It tells the calls that a model asks for, also of a tool that is not there.",
         answered=_announced,
-        tool=lambda right, self, *given: (
-            right(self, *given)
-            if self.spans[-1].attributes["gen_ai.operation.name"] == "chat"
-            else unseen(right, self, *given)
-        ),
+        tool=_behind_a_model,
     ),
     wrong(
         "failures-unseen",
