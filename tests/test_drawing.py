@@ -12,7 +12,10 @@ from property_tests.drawing import drawn
 
 @pytest.fixture
 def ended_while_garbage_is_collected() -> Iterator[list[int]]:
-    """Have the first collection be interrupted; yield what is drawn meanwhile."""
+    """Have the first collection be interrupted; yield what is drawn meanwhile.
+
+    None starts by itself: one between the fixture and the test would be the first.
+    """
     left = [signal.SIGINT]
 
     def collected(phase: str, _: object) -> None:
@@ -20,9 +23,11 @@ def ended_while_garbage_is_collected() -> Iterator[list[int]]:
             signal.raise_signal(left.pop())
 
     seen: list[int] = []
+    gc.disable()
     gc.callbacks.append(collected)
     yield seen
     gc.callbacks.remove(collected)
+    gc.enable()
 
 
 def test_ctrl_c_while_garbage_is_collected_is_heard(

@@ -602,10 +602,11 @@ class _StateKeys:
             return
         self.kinds.setdefault(key, "")
         for default in found.defaults:
-            self._value(default)
             kind = _kind_of(default)
             if kind in BY_TYPE:
                 self.kinds[key] = kind
+            else:
+                self._value(default)
 
     def _asked_for(self, value: ast.expr) -> str | None:
         """Return the key whose value an expression is."""
