@@ -163,7 +163,8 @@ def _point(entry: Entry) -> object:
 def _is_of_a_given_call(entry: Entry) -> bool:
     """Tell whether a call is run before a model was asked: one that a run was given."""
     begins = entry["kind"] == "tool_start" or entry.get("part") == "around_tool"
-    return begins and entry["run"] > 0 and entry["turn"] == 0
+    goes_on = entry["resumed"]  # with calls that were asked for before
+    return begins and entry["run"] > 0 and entry["turn"] == 0 and not goes_on
 
 
 def _around_no_tool(entries: Sequence[Entry]) -> Iterator[int]:
