@@ -8,14 +8,13 @@ named profile that most scenarios agree with, and it is mended until nothing cha
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Final, Literal, TypeAlias, cast
 
-from compat.engines.capabilities import refusal_of
+from compat.engines.capabilities import lacking_of, refusal_of
 from compat.engines.loading import LoadedEngine
 from compat.engines.needs import hidden_needs
 from compat.profiles.comparing import played, scenarios, unconfirmed
@@ -40,7 +39,6 @@ WARNED: Final = frozenset(("both_lists", "struct_middleware"))
 """Postures that are about a warning, which is otherwise no matter of comparison."""
 SLIPS: Final = frozenset(("NameError", "UnboundLocalError", "ImportError"))
 """Errors that no scenario raises: what an engine does then is not its own choice."""
-_LACKS: Final = re.compile(r"does not declare '(\w+)'")
 
 ORDERS: Final = ("", ", delays turned round")
 CONTRADICTIONS: Final[frozenset[Status]] = frozenset(("contradicts itself", "by luck"))
@@ -211,8 +209,8 @@ def _tried(
         return _Trial(posture, number, scenario, None, why)
     refusal = refusal_of(trace)
     if refusal is not None:
-        lacks = _LACKS.search(refusal)
-        why = _needs(lacks[1]) if lacks else refusal
+        lacks = lacking_of(refusal)
+        why = _needs(lacks) if lacks else refusal
         return _Trial(posture, number, scenario, None, why, refused=True)
     return _Trial(posture, number, scenario, _seen(posture, trace))
 

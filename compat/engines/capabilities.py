@@ -13,6 +13,7 @@ has no place for need not: what it does not declare never reaches it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
@@ -222,6 +223,12 @@ def refusal_of(trace: Trace) -> str | None:
         if each.data.get("class") == CapabilityError.__name__:
             return str(each.data.get("error"))
     return None
+
+
+def lacking_of(refusal: str) -> str | None:
+    """Return the capability that such a refusal names, None if it names none."""
+    found = re.search(r"does not declare '(\w+)'", refusal)
+    return found and found[1]
 
 
 def _needs(config: ChatModelAgentConfig) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, Final, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
-from compat.engines.capabilities import refusal_of
+from compat.engines.capabilities import lacking_of, refusal_of
 from compat.engines.loading import LoadedEngine
 from property_tests.corpus import repeated
 from property_tests.oracle import agent_entries
@@ -110,7 +110,7 @@ class Question(BaseModel):
             trace = run(play(scenario, loaded.engine))
             refused = refusal_of(trace)
             if refused is not None:
-                return Answer(lacks=_lacking(refused))
+                return Answer(lacks=lacking_of(refused) or refused)
             seen += self._seen(agent_entries(trace, scenario))
         for worded in self.answers:
             if worded.seen == seen:
@@ -129,11 +129,6 @@ class Question(BaseModel):
 
 def _written(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _lacking(refused: str) -> str:
-    """Return the capability that a refusal names."""
-    return refused.partition("does not declare '")[2].partition("'")[0] or refused
 
 
 def questions() -> tuple[Question, ...]:
