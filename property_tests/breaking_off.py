@@ -89,6 +89,8 @@ def short_of_departures(
 
     Nothing is left out if no clause says that there was one.
     """
+    if all(map(_hold, found.values())):  # as in nearly every world
+        return found
     for each in sorted(_departures(right, seen), key=lambda one: one.given):
         left = dict(_left(found, each, right, seen))
         if any(_says(each, clause, all_) for clause, all_ in left.items()):
