@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from compat.engines.capabilities import refusal_of
 from refengine.agent import ChatModelAgentConfig
 from refengine.messages import Message
 from refengine.testing.clock import run
@@ -21,6 +22,20 @@ def trace_of(engine, script, *, run_: Any = None, **agent) -> Trace:
     runs = [{"input": ["user:hi"], **(run_ or {})}]
     scenario = {"agent": agent, "model_script": script, "runs": runs}
     return run(play(read_scenario(scenario), engine))
+
+
+def told_as_refused_at_build(engine, capability: str, made: dict[str, Any]) -> None:
+    [told] = trace_of(engine, **{"script": ["assistant:x"], **made})
+
+    assert told.kind == "build_error"
+    assert f"{engine.name} does not declare {capability!r}, which" in str(told.data)
+
+
+def told_as_refused_at_work(engine, capability: str, made: dict[str, Any]) -> None:
+    trace = trace_of(engine, **{"script": ["assistant:x"], **made})
+
+    assert f"does not declare {capability!r}, which" in (refusal_of(trace) or "")
+    assert trace.of("event")[-1].data["class"] == "CapabilityError"
 
 
 def handler(name: str = "H", **hooks) -> dict[str, Any]:

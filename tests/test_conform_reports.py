@@ -229,6 +229,16 @@ def test_many_failures_are_shown_in_bounds() -> None:
     assert "3 clauses above without observations and world" in text
 
 
+def test_behind_a_door_that_is_wrong_many_failures_are_only_counted() -> None:
+    failed = [result(f"ORD-{at:03}", "fail") for at in range(DETAILED + 1)]
+    behind = shown(events(*failed, smokes=[DOOR]))
+
+    assert "FAIL  ORD-001" in shown(events(*failed))
+    assert "FAIL  ORD-001" in shown(events(*failed[1:], smokes=[DOOR]))
+    assert "FAIL" not in behind
+    assert f"{DETAILED + 1} clauses not kept, and not listed here: mend the" in behind
+
+
 def test_no_line_but_a_command_is_wider_than_80_columns() -> None:
     long = failure(
         asked="word " * 50,

@@ -20,6 +20,8 @@ from tests.framework_support import (
     TOOL,
     handler,
     left_early,
+    told_as_refused_at_build,
+    told_as_refused_at_work,
     trace_of,
     two_at_once,
 )
@@ -109,19 +111,12 @@ AT_WORK_HERE = {
 
 @pytest.mark.parametrize("capability", REFUSED_HERE)
 def test_what_it_lacks_is_refused_at_build(capability: str) -> None:
-    [told] = trace_of(ENGINE, ["assistant:x"], **REFUSED_HERE[capability])
-
-    assert told.kind == "build_error"
-    assert f"pydantic-ai does not declare {capability!r}, which" in str(told.data)
+    told_as_refused_at_build(ENGINE, capability, REFUSED_HERE[capability])
 
 
 @pytest.mark.parametrize("capability", AT_WORK_HERE)
 def test_what_shows_only_at_work_ends_the_run_with_the_refusal(capability: str) -> None:
-    made: dict[str, Any] = {"script": ["assistant:x"], **AT_WORK_HERE[capability]}
-    trace = trace_of(ENGINE, **made)
-
-    assert f"does not declare {capability!r}, which" in (refusal_of(trace) or "")
-    assert trace.of("event")[-1].data["class"] == "CapabilityError"
+    told_as_refused_at_work(ENGINE, capability, AT_WORK_HERE[capability])
 
 
 def test_a_wrapper_that_catches_everything_cannot_hide_a_refusal() -> None:

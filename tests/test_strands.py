@@ -22,6 +22,8 @@ from tests.framework_support import (
     AddsInput,
     handler,
     left_early,
+    told_as_refused_at_build,
+    told_as_refused_at_work,
     trace_of,
     two_at_once,
 )
@@ -193,19 +195,12 @@ AT_WORK_HERE = {
 
 @pytest.mark.parametrize("capability", REFUSED_HERE)
 def test_what_it_lacks_is_refused_at_build(capability: str) -> None:
-    [told] = trace_of(ENGINE, ["assistant:x"], **REFUSED_HERE[capability])
-
-    assert told.kind == "build_error"
-    assert f"strands does not declare {capability!r}, which" in str(told.data)
+    told_as_refused_at_build(ENGINE, capability, REFUSED_HERE[capability])
 
 
 @pytest.mark.parametrize("capability", AT_WORK_HERE)
 def test_what_shows_only_at_work_ends_the_run_with_the_refusal(capability: str) -> None:
-    made: dict[str, Any] = {"script": ["assistant:x"], **AT_WORK_HERE[capability]}
-    trace = trace_of(ENGINE, **made)
-
-    assert f"does not declare {capability!r}, which" in (refusal_of(trace) or "")
-    assert trace.of("event")[-1].data["class"] == "CapabilityError"
+    told_as_refused_at_work(ENGINE, capability, AT_WORK_HERE[capability])
 
 
 def test_a_refusal_that_the_framework_made_a_result_ends_the_run() -> None:
