@@ -27,7 +27,7 @@ class ComparedDoor:
     idle: str = ""
 
 
-class Opening(Protocol):
+class DoorOpening(Protocol):
     """How a child comes to its door, by what it was told."""
 
     def setup(self, about: Params) -> None:
@@ -55,7 +55,7 @@ class ReferenceOpening:
 class DialectWorker:
     """A door and the checks of its dialect."""
 
-    def __init__(self, about: Params, opening: Opening) -> None:
+    def __init__(self, about: Params, opening: DoorOpening) -> None:
         self._dialect = dialect_named(about["dialect"])
         self._about = about
         self._opening = opening
@@ -124,7 +124,7 @@ def told(found: DecidedWorld) -> Reply:
     return {**asdict(found), "failed": failed}
 
 
-def serve(opening: Opening) -> None:
+def serve(opening: DoorOpening) -> None:
     """Serve; the working directory is the user's, as where Python runs a module."""
     sys.path.insert(0, "")
     table: dict[str, Function] = {}

@@ -40,7 +40,7 @@ from compat.engines.strands.messages import (
     their_call,
     theirs,
 )
-from compat.engines.strands.values import RunDeps, WorldsTool
+from compat.engines.strands.values import StrandsDeps, WorldsTool
 from refengine.context import Context
 from refengine.hooks import AgentConfig
 from refengine.messages import Message, ToolCall
@@ -61,7 +61,7 @@ class _Hook:
 
     call: AsyncHook
     where: str
-    deps: RunDeps
+    deps: StrandsDeps
     shown: AgentConfig
     agent: Agent
 
@@ -85,7 +85,7 @@ class Adding(Plugin):
 
 
 def of_handler(
-    owner: str, found: Mapping[str, AsyncHook], deps: RunDeps, shown: AgentConfig
+    owner: str, found: Mapping[str, AsyncHook], deps: StrandsDeps, shown: AgentConfig
 ) -> Adding:
     """Return a handler: its hooks, and no other."""
 
@@ -107,7 +107,9 @@ def of_struct(at: int, tools: list[WorldsTool]) -> Adding:
     return Adding(f"middlewares[{at}]", add)
 
 
-def of_door(deps: RunDeps, answered: Callable[[Message], Awaitable[None]]) -> Adding:
+def of_door(
+    deps: StrandsDeps, answered: Callable[[Message], Awaitable[None]]
+) -> Adding:
     """Return what the door itself hooks in, inside all handlers; it changes nothing."""
 
     async def tell(made: InvokeModelResult) -> InvokeModelResult:
@@ -127,7 +129,7 @@ def of_door(deps: RunDeps, answered: Callable[[Message], Awaitable[None]]) -> Ad
     return Adding("refengine:door", add)
 
 
-def tools_of(metas: list[ToolMeta], deps: RunDeps) -> list[WorldsTool]:
+def tools_of(metas: list[ToolMeta], deps: StrandsDeps) -> list[WorldsTool]:
     """Return tools as the framework takes them."""
     return [WorldsTool(each.tool, deps) for each in metas]
 

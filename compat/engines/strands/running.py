@@ -32,7 +32,7 @@ from compat.engines.strands.messages import (
     ours,
     theirs,
 )
-from compat.engines.strands.values import PlayedModel, RunDeps
+from compat.engines.strands.values import StrandsDeps, StrandsModel
 from refengine.agent import ChatModelAgentConfig
 from refengine.events import AgentEvent
 from refengine.hooks import AgentConfig
@@ -70,7 +70,7 @@ async def _nobody(_: Message) -> None: ...
 
 
 def _handlers(
-    config: ChatModelAgentConfig, deps: RunDeps, shown: AgentConfig
+    config: ChatModelAgentConfig, deps: StrandsDeps, shown: AgentConfig
 ) -> Iterator[Plugin]:
     named = named_hooks(config.handlers)
     for handler, found in zip(config.handlers, named, strict=True):
@@ -91,7 +91,7 @@ class _Run:
     ) -> None:
         self._config = config
         self._given = given
-        self._deps = RunDeps(engine, run_context(config.name), streams)
+        self._deps = StrandsDeps(engine, run_context(config.name), streams)
         self._agent: Agent | None = None
         self._answers = False  # the next message is an answer, as hooks left it
         self._begun: Any = None
@@ -107,7 +107,7 @@ class _Run:
         shown = AgentConfig(config.instruction, every, run)
         one_by_one = config.tools_config.sequential
         return Agent(
-            PlayedModel(config.model, deps),
+            StrandsModel(config.model, deps),
             tools=cast("list[Any]", tools_of(tools, deps)),
             system_prompt=config.instruction or None,
             callback_handler=None,

@@ -27,7 +27,7 @@ from refengine.tools import Tool, ToolInfo
 
 
 @dataclass(slots=True)
-class RunDeps(FrameRefusals):
+class StrandsDeps(FrameRefusals):
     """What belongs to one run: its agent is made for it, with these.
 
     ``said`` is the last answer of the world's model, ``asked`` counts iterations, and
@@ -48,7 +48,7 @@ class RunDeps(FrameRefusals):
 class WorldsTool(AgentTool):
     """A tool of a world; one of its name may replace it, as one of ``@tool`` may."""
 
-    def __init__(self, tool: Tool, deps: RunDeps) -> None:
+    def __init__(self, tool: Tool, deps: StrandsDeps) -> None:
         super().__init__()
         self._tool = tool
         self._deps = deps
@@ -90,10 +90,10 @@ class WorldsTool(AgentTool):
         yield named_result(call.id, text, self.tool_name)
 
 
-class PlayedModel(Model):
+class StrandsModel(Model):
     """Answers with what the world's model says; every answer streams."""
 
-    def __init__(self, model: ChatModel, deps: RunDeps) -> None:
+    def __init__(self, model: ChatModel, deps: StrandsDeps) -> None:
         self._model = WorldsModel(model)
         self._deps = deps
 

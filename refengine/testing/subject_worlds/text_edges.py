@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final
 
@@ -192,7 +192,7 @@ def _has_fence(words: Words) -> bool:
 
 
 def _object(text: str) -> TextTurn:
-    return TextTurn(text, (text,), text, text, is_all=True)
+    return replace(_same(text), is_all=True)
 
 
 def _same(text: str) -> TextTurn:
