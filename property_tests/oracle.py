@@ -74,7 +74,7 @@ from refengine.profile import Profile
 from refengine.testing.clock import Loops
 from refengine.testing.doors import ReferenceEngine
 from refengine.testing.json_values import is_list
-from refengine.testing.projection import Entry, Projection, value_at
+from refengine.testing.projection import Entry, Projection, TraceEntries, value_at
 from refengine.testing.scenario import AgentSpec, Scenario
 from refengine.testing.session import play
 from refengine.testing.trace import Observation, Trace, to_json
@@ -217,12 +217,16 @@ def _with_consequences(
     clause: ComparedClause, decisions: Iterable[DialectDecision]
 ) -> Iterator[DialectDecision]:
     """Yield decisions; nothing that an engine does comes of what its consumer got."""
+    for each in decisions:
+        yield each if each.holds or _causes(clause) else replace(each, causes=False)
+
+
+def _causes(clause: ComparedClause) -> bool:
     kinds = {each.kind for one in clause.about.compares for each in one.patterns}
-    causes = clause.about.family not in CONSUMERS and kinds != {"event"}
-    yield from (replace(each, causes=causes and each.causes) for each in decisions)
+    return clause.about.family not in CONSUMERS and kinds != {"event"}
 
 
-def agent_entries(trace: Trace, scenario: Scenario) -> Sequence[Entry]:
+def agent_entries(trace: Trace, scenario: Scenario) -> TraceEntries:
     """Return a trace of an agent as projections read it."""
     written = dict[int, Json]()
     twins, slow = _twins(trace), _slow(scenario)
@@ -263,7 +267,7 @@ def agent_entries(trace: Trace, scenario: Scenario) -> Sequence[Entry]:
         turns[each.run] += each.kind == "model_request"
     for message in written.values():
         _leave_out_own_words(message)
-    return found
+    return TraceEntries(found)
 
 
 def _alone(seen: Observation, data: Mapping[str, Json]) -> dict[str, Json]:

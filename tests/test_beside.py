@@ -10,7 +10,7 @@ from property_tests.check import Decision
 from property_tests.checks import CHECKS
 from property_tests.late import LateEngine
 from property_tests.oracle import WorldBeside, agent_entries, agents_oracle
-from refengine.profile import profile
+from refengine.profile import SEED_001, profile
 from refengine.testing import Scenario, clock, play
 from refengine.testing.doors import ReferenceEngine
 from refengine.testing.scenario_files import read_scenario
@@ -128,6 +128,13 @@ def test_what_follows_from_another_request_is_not_accused() -> None:
     swapped(seen, "after_model")
 
     assert not failing(WORLD, seen) & {"ORD-003"}
+
+
+def test_what_the_reference_did_again_is_seen_to_be_the_same_at_once() -> None:
+    for world in (WORLD, TWICE, INSIDE):
+        beside = agents_oracle().right(world, SEED_001, frozenset())
+
+        assert beside.same(agent_entries(Trace(right(world)), world))
 
 
 def test_calls_of_one_id_are_told_apart_from_the_others() -> None:

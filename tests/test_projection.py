@@ -8,10 +8,10 @@ from refengine.testing.projection import (
     Projection,
     ProjectionError,
     Wanted,
-    is_world,
     lane_difference,
     value_at,
 )
+from refengine.testing.world_condition import WorldValues
 
 TRACE = [
     {"kind": "event", "run": 1, "who": "a", "name": "start", "data": [1]},
@@ -192,4 +192,4 @@ WORLD = {"turns": [{"do": "go"}, {"do": "stop", "empty": {}}], "of": {"x": {"n":
     ],
 )
 def test_a_world_is_named_by_what_stands_in_its_scenario(condition, holds) -> None:
-    assert is_world(condition, WORLD) is holds
+    assert WorldValues(WORLD).meet(condition) is holds

@@ -15,7 +15,7 @@ from functools import lru_cache
 from math import inf
 from typing import Any, Final, TypeAlias, cast
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 
 from property_tests.dialects.decision import DialectDecision, lacking, scenario_json
 from property_tests.registry import Clause
@@ -27,12 +27,13 @@ from refengine.testing.projection import (
     Key,
     Lane,
     Projection,
-    is_world,
+    TraceEntries,
     lane_difference,
 )
 from refengine.testing.trace import Trace, are_alike
+from refengine.testing.world_condition import WorldValues
 
-Entries: TypeAlias = Callable[[Trace, Any], "Sequence[Entry]"]
+Entries: TypeAlias = Callable[[Trace, Any], TraceEntries]
 Lanes: TypeAlias = "Mapping[Key, Lane]"
 
 GIVEN: Final = frozenset(
@@ -120,7 +121,7 @@ def _decision(
     one, other = projection.sides(right or Lane([], []), seen or Lane([], []))
     found = lane_difference(one, other, projection.how)
     if found is None:
-        return DialectDecision(claim, one.entries, other.entries)
+        return DialectDecision(claim, one.entries, one.entries)
     causes = all(
         each.kind not in NOTICES and each.show != INERT for each in projection.patterns
     )
@@ -168,7 +169,7 @@ class Oracle:
     def _right(self, asked: Asked) -> RightTrace:
         trace = self._play(asked.scenario, asked.profile, asked.capabilities)
         entries = self.entries(trace, asked.scenario)
-        return RightTrace(scenario_json(asked.scenario), entries)
+        return RightTrace(WorldValues(scenario_json(asked.scenario)), entries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +186,8 @@ class Asked:
 class RightTrace:
     """What the reference did in a world, and its projections as they are asked for."""
 
-    world: Mapping[str, JsonValue]
-    entries: Sequence[Entry]
+    world: WorldValues
+    entries: TraceEntries
     _lanes: dict[str, Sequence[Lanes]] = field(
         default_factory=dict[str, "Sequence[Lanes]"]
     )
@@ -194,7 +195,7 @@ class RightTrace:
 
     def same(self, seen: Sequence[Entry]) -> bool:
         """Tell at once that entries are these; False says nothing."""
-        return are_alike(self.entries, seen)
+        return are_alike([*self.entries], [*seen])
 
     def given_before(self, place: int) -> int:
         """Return how often the world had given the engine something before a place.
@@ -216,7 +217,7 @@ class RightTrace:
     def _meets(self, condition: str) -> bool:
         """Tell whether the world meets a condition, which many clauses have."""
         if condition not in self._met:
-            self._met[condition] = is_world(condition, self.world)
+            self._met[condition] = self.world.meet(condition)
         return self._met[condition]
 
 
@@ -230,7 +231,7 @@ def spelled_by(words: Callable[[Any], Iterable[str]]) -> Entries:
     return lambda trace, scenario: entries_of(trace, words(scenario))
 
 
-def entries_of(trace: Trace, words: Iterable[str]) -> Sequence[Entry]:
+def entries_of(trace: Trace, words: Iterable[str]) -> TraceEntries:
     """Return a trace as projections read it.
 
     Of which class an error is, and how an engine puts it into words, is the engine's
@@ -240,10 +241,10 @@ def entries_of(trace: Trace, words: Iterable[str]) -> Sequence[Entry]:
     written = dict[int, Json]()
     rows = [cast("dict[str, Json]", each.canonical(written)["data"]) for each in trace]
     spelling = Spelling(tuple(words), frozenset(_error_texts(rows)))
-    return [
+    return TraceEntries(
         {**cast("Entry", spelling.plain(row)), "kind": each.kind, "run": each.run}
         for each, row in zip(trace, rows, strict=True)
-    ]
+    )
 
 
 def _error_texts(value: object) -> Iterator[str]:

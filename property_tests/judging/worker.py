@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias
 from compat.engines.load_errors import LoadError
 from compat.engines.loading import LoadedEngine, load_engine
 from compat.engines.needs import is_crowded
+from compat.engines.reference import ReferenceDoor
 from compat.migration.shrink import ShrinkEffort, shrink
 from compat.verdicts.conformance import ClauseFailure
 from property_tests.blocking import divergence, right_player, stopped
@@ -29,7 +30,6 @@ from property_tests.wording import failure_of, lines
 from refengine.errors import UnknownProfileError
 from refengine.testing import Scenario
 from refengine.testing.child import CallError, Connection, Function, Params
-from refengine.testing.doors import ReferenceEngine
 from refengine.testing.scenario_files import read_scenario
 
 Reply: TypeAlias = "dict[str, Any]"
@@ -99,7 +99,7 @@ class EngineWorker:
             "version": loaded.version,
             "capabilities": sorted(loaded.capabilities),
             "applying": [each.clause for each in self.applying],
-            "right": type(loaded.engine) is ReferenceEngine,
+            "right": isinstance(loaded.engine, ReferenceDoor),
         }
 
     def smoke(self, _: Mapping[str, Any]) -> Reply:

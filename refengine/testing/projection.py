@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
+from operator import itemgetter
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, field_validator
@@ -69,6 +70,8 @@ class ProjectionError(ValueError):
 
 def value_at(entry: object, path: str) -> Any:  # noqa: ANN401  # a value of JSON
     """Return the value at a path, ``NOTHING`` if there is none; True or False for ?."""
+    if is_mapping(entry) and path in entry:  # as nearly all: a key, and no way to one
+        return entry[path]
     if path.endswith("?"):
         return value_at(entry, path[:-1]) not in (NOTHING, None)
     head, _, rest = path.partition(".")
@@ -112,6 +115,8 @@ def text_of(value: object) -> str:
     """Return a value as conditions have it: a text as it is, all else as JSON."""
     if value is NOTHING:
         return ""
+    if type(value) is int:  # the number of a run or a turn: the most by far
+        return str(value)
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -140,6 +145,11 @@ class EntryPattern:
         show = tuple(each for each in words if each[0] != "@")
         return cls(match["kind"], tuple(where), show, lanes, match["list"])
 
+    @property
+    def takes_of(self) -> tuple[object, ...]:
+        """Return what says which entries it takes, the same for all who show others."""
+        return self.kind, self.each, self.where
+
     def rows(self, entry: Entry) -> Iterator[Entry]:
         """Yield what an entry has of these: itself, or entries of its list."""
         if self.each is None:
@@ -160,6 +170,35 @@ class EntryPattern:
     def shown(self, entry: Entry) -> list[Json]:
         """Return what is compared of an entry; a path that leads nowhere is None."""
         return [_plain(value_at(entry, each)) for each in self.show]
+
+
+class TraceEntries(tuple[Entry, ...]):  # noqa: SLOT001  # keeps what was found once
+    """The entries of a trace, which many projections are made of.
+
+    Those of a kind are looked up, and what a pattern takes of them is found once.
+    """
+
+    @cached_property
+    def _of_kind(self) -> Mapping[str, Sequence[tuple[int, Entry]]]:
+        found: dict[str, list[tuple[int, Entry]]] = {}
+        for place, entry in enumerate(self):
+            found.setdefault(entry["kind"], []).append((place, entry))
+        return found
+
+    @cached_property
+    def _taken(self) -> dict[object, Sequence[tuple[int, Entry]]]:
+        return {}
+
+    def taken_by(self, pattern: EntryPattern) -> Sequence[tuple[int, Entry]]:
+        """Return the rows of a pattern, each behind the place of its entry."""
+        asked = pattern.takes_of
+        if asked not in self._taken:
+            self._taken[asked] = [
+                (at, row)
+                for at, each in self._of_kind.get(pattern.kind, ())
+                for row in pattern.rows(each)
+            ]
+        return self._taken[asked]
 
 
 def _written(entry: Json) -> str:
@@ -231,7 +270,9 @@ class Projection(BaseModel):
 
     def lanes_of(self, entries: Sequence[Entry]) -> Mapping[Key, Lane]:
         """Return each lane of a trace, by the values that say which it is."""
-        taken = list(self._taken(entries))
+        taken = self._taken(
+            entries if isinstance(entries, TraceEntries) else TraceEntries(entries)
+        )
         keys = dict.fromkeys(key for _, key, _ in taken if NOTHING not in key)
         lanes = {key: Lane([], []) for key in keys}
         for place, key, shown in taken:
@@ -251,22 +292,33 @@ class Projection(BaseModel):
             return left, right.among(left)
         return (left.among(right) if self.how in AT_MOST else left), right
 
-    def _taken(self, entries: Sequence[Entry]) -> Iterator[tuple[int, Key, Json]]:
-        names, several = self.lanes.split(), len(self.patterns) > 1
-        kinds = {each.kind: list[EntryPattern]() for each in self.patterns}
+    def _taken(self, entries: TraceEntries) -> Sequence[tuple[int, Key, Json]]:
+        """Return what is compared, with its place and its lane, in the trace's order.
+
+        An entry is of the first pattern that takes it.
+        """
+        found: list[tuple[int, Key, Json]] = []
+        places = set[int]()
         for each in self.patterns:
-            kinds[each.kind].append(each)
-        for place, entry in enumerate(entries):
-            for each in kinds.get(entry["kind"], ()):
-                rows = list(each.rows(entry))
-                for row in rows:
-                    found = (value_at(row, each.lanes.get(x, x)) for x in names)
-                    key = tuple(x if x is NOTHING else text_of(x) for x in found)
-                    shown = each.shown(row)
-                    head: list[Json] = [entry["kind"]] if several or not shown else []
-                    yield place, key, [*head, *shown]
-                if rows:
-                    break
+            rows = [x for x in entries.taken_by(each) if x[0] not in places]
+            places.update(at for at, _ in rows)
+            found += [(at, self._key(each, x), self._shown(each, x)) for at, x in rows]
+        if len(self.patterns) > 1:
+            found.sort(key=itemgetter(0))
+        return found
+
+    @cached_property
+    def _names(self) -> Sequence[str]:
+        return self.lanes.split()
+
+    def _key(self, pattern: EntryPattern, row: Entry) -> Key:
+        found = (value_at(row, pattern.lanes.get(x, x)) for x in self._names)
+        return tuple(x if x is NOTHING else text_of(x) for x in found)
+
+    def _shown(self, pattern: EntryPattern, row: Entry) -> Json:
+        shown = pattern.shown(row)
+        several = len(self.patterns) > 1
+        return [pattern.kind, *shown] if several or not shown else shown
 
     def _compared(self, lane: Lane) -> Lane:
         entries, places = lane.entries, lane.places
@@ -332,46 +384,3 @@ def lane_difference(left: Lane, right: Lane, how: How) -> LaneDifference | None:
     at = max(there) if how == "last" else min(there, default=0)
     apart = (min(each, default=None) for each in places)
     return LaneDifference(path, number, one, other, place, at, *apart)
-
-
-def is_world(condition: str, scenario: Mapping[str, Any]) -> bool:
-    """Tell whether a scenario, as JSON, is one of the worlds that a condition names.
-
-    A condition is a path, or several with ``|`` between, where there is something, what
-    its value is (``turns.before.do=remove``) or what is found in it
-    (``agent.instruction~[{]``). Lists on the way are searched, or a number says which
-    entry of one; ``*`` is any key, ``**`` any keys or none, and an exclamation mark in
-    front denies it.
-    """
-    asked = condition.removeprefix("!")
-    paths, *wanted = re.split("([=~])", asked, maxsplit=1)
-    sign, values = wanted or ("", "")
-    found = [
-        x for path in paths.split("|") for x in _values_at(scenario, path.split("."))
-    ]
-    if sign == "=":
-        there = any(text_of(each) in values.split("|") for each in found)
-    elif sign:
-        there = any(re.search(values, text_of(each)) for each in found)
-    else:
-        there = any(each not in (None, [], {}, False, "") for each in found)
-    return there is not condition.startswith("!")
-
-
-def _values_at(value: object, path: Sequence[str]) -> Iterator[object]:
-    """Yield all values at a path, through every list on the way."""
-    if is_list(value):
-        if path and path[0].isdigit():
-            value, path = value[int(path[0]) :][:1], path[1:]
-        for each in value:
-            yield from _values_at(each, path)
-    elif path and path[0] == "**":
-        yield from _values_at(value, path[1:])
-        for each in value.values() if is_mapping(value) else ():
-            yield from _values_at(each, path)
-    elif not path:
-        yield value
-    elif is_mapping(value):
-        for key in value if path[0] == "*" else (path[0],):
-            if key in value:
-                yield from _values_at(value[key], path[1:])

@@ -7,6 +7,7 @@ import marshal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
+from math import nan
 from typing import Any, Final, Literal, TypeAlias, cast, get_args, overload
 
 from refengine.messages import Json, Message, MessageChunk, ToolCall
@@ -153,15 +154,20 @@ def first_divergence(
     return Divergence(index, "", a, b)
 
 
+NAN: Final = marshal.dumps(nan, 1)
+"""How it writes the number that equals nothing."""
+
+
 def are_alike(a: Any, b: Any) -> bool:  # noqa: ANN401  # JSON, to marshal
     """Tell at once that two values are equal, as nearly all are; False says nothing.
 
     ``marshal`` keeps types and the sign of zero apart, and refuses what is of a class
-    of its own. Its numbers are texts here, so one that equals nothing shows.
+    of its own. Its numbers are texts here, so one that equals nothing shows; to look
+    for that text alone would find it in words, as in "unanswered".
     """
     try:
         text = marshal.dumps(a, 1)
-        return text == marshal.dumps(b, 1) and b"nan" not in text
+        return text == marshal.dumps(b, 1) and NAN not in text
     except ValueError:
         return False
 

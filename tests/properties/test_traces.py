@@ -1,6 +1,7 @@
 """Comparing traces: equal ones have no divergence, others the same one both ways."""
 
 import json
+from copy import deepcopy
 from typing import Any
 
 from hypothesis import assume, example, given
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from refengine.testing import Divergence, Scenario, Trace, first_divergence
 from refengine.testing.strategies import scenarios
-from refengine.testing.trace import MISSING
+from refengine.testing.trace import MISSING, are_alike
 from tests.properties.support import played, searching, under_every_profile
 
 worlds = scenarios(failures=True, unknown_calls=True, counting=True)
@@ -100,6 +101,17 @@ def test_what_stands_before_a_divergence_is_equal(
     index = len(left) if found is None else found.index
 
     assert canonical(left[:index]) == canonical(right[:index])
+
+
+@searching(300)
+@example({"unanswered": "nan"})
+@given(values)
+def test_equal_values_are_seen_to_be_alike_at_once(value: Any) -> None:
+    assert are_alike(value, deepcopy(value))
+
+
+def test_what_equals_nothing_is_not_seen_to_be_alike() -> None:
+    assert not are_alike([float("nan")], [float("nan")])
 
 
 @under_every_profile
