@@ -130,6 +130,7 @@ COMMON = {
     "route",
     "separator",
     "wrapper_factory",
+    "wrapper_raises",
 }
 WITH_HANDLERS = {
     "after_hooks",
