@@ -52,9 +52,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from itertools import chain
-from typing import Any, Final, cast
+from typing import Final, cast
 
-from compat.profiles.confirming import without_own_words
 from property_tests.breaking_off import FailedCalls, short_of_departures
 from property_tests.check import Check, Decision
 from property_tests.dialects.compared import (
@@ -66,6 +65,7 @@ from property_tests.dialects.compared import (
     lane_decisions,
 )
 from property_tests.dialects.decision import DialectDecision
+from property_tests.own_words import OwnWords
 from property_tests.registry import Clause, contract
 from property_tests.run_histories import RunHistories, has_unanswered
 from property_tests.view import HOOKS
@@ -94,8 +94,6 @@ asked, of which other clauses may still be decided by checks in code.
 """
 CONSUMERS: Final = frozenset(("EVT",))
 """The families about what the consumer of a run gets, as are projections of events."""
-PIECE: Final = ")][None:None("
-"""Stands in what an event shows between two pieces of the arguments of a call."""
 DEEP: Final = 1_000
 """So many extensions are very many: as deep as Python's stack is by default."""
 EMPTY: Final = re.compile(r"assistant:|tool\([^()]*\):")
@@ -238,9 +236,9 @@ def agent_entries(trace: Trace, scenario: Scenario) -> TraceEntries:
     found: list[dict[str, Json]] = []
     left, open_, histories = "", _OpenWrappers(), RunHistories(scenario)
     gave, begins = dict[object, str](), dict[object, bool]()
-    waits, calls = _Waits(), FailedCalls()
+    waits, calls, words = _Waits(), FailedCalls(), OwnWords(trace)
     for each in trace:
-        row = _alone(each, cast("dict[str, Json]", to_json(each.data, written)))
+        row = _alone(each, cast("dict[str, Json]", to_json(each.data, written)), words)
         row["ended"] = str(ended.get(each.run))
         row["failed"] = str(errors.get(each.run))
         row["resumed"] = each.run in resumed
@@ -266,15 +264,17 @@ def agent_entries(trace: Trace, scenario: Scenario) -> TraceEntries:
             left = _left(row)
         turns[each.run] += each.kind == "model_request"
     for message in written.values():
-        _leave_out_own_words(message)
+        words.leave_out_of(message)
     return TraceEntries(found)
 
 
-def _alone(seen: Observation, data: Mapping[str, Json]) -> dict[str, Json]:
+def _alone(
+    seen: Observation, data: Mapping[str, Json], words: OwnWords
+) -> dict[str, Json]:
     """Return what an entry says that needs no other."""
     row: dict[str, Json] = {**data, "kind": seen.kind, "run": seen.run}
     if seen.kind == "event":
-        row["what"], row["shown"] = data["kind"], _shown(seen)
+        row["what"], row["shown"] = data["kind"], words.shown(seen)
         row["pieces"] = _pieces(seen)
     if seen.kind == "build_error":
         row["numbers"] = [{"number": each} for each in _numbers(data["error"])]
@@ -284,7 +284,7 @@ def _alone(seen: Observation, data: Mapping[str, Json]) -> dict[str, Json]:
     if seen.kind == "hook_exit":
         row["given"] = True
         if isinstance(data.get("value"), str):
-            row["value"] = without_own_words(str(data["value"]))
+            row["value"] = words.without(str(data["value"]), seen.call_id)
     if seen.kind == "model_request":
         row["unanswered"] = has_unanswered(cast("Sequence[Entry]", data["messages"]))
     return row
@@ -393,29 +393,6 @@ def _left(row: Entry) -> str:
     found = value_at(row, "value.tools")
     names = found if is_list(found) else ()
     return "doubled" if len({*names}) < len(names) else "some" if names else "none"
-
-
-def _leave_out_own_words(message: Json) -> None:
-    """Take an engine's own words out of a message, wherever that stands."""
-    if isinstance(message, dict) and isinstance(message.get("content"), str):
-        message["content"] = without_own_words(str(message["content"]))
-
-
-def _shown(event: Observation) -> str | None:
-    """Return what an event shows, as far as it came; None if it shows no message.
-
-    Calls that are streamed may come in pieces or joined, those of several calls mixed:
-    then which characters they have is all that is the same.
-    """
-    data: Any = event.data
-    parts = data["stream"] if "stream" in data else [data.get("message")]
-    if None in parts:
-        return None
-    end = "):" if data["kind"] == "tool" else ":"
-    shown = without_own_words("".join(str(e).partition(end)[2] for e in parts))
-    text, _, calls = shown.replace(PIECE, "").partition("[")
-    mixed = "stream" in data and calls.count("[")
-    return f"{text}[{''.join(sorted(calls)) if mixed else calls}"
 
 
 def _pieces(event: Observation) -> list[Json]:

@@ -1,7 +1,8 @@
 """Agents with hooks beside the reference: which clause a difference is put down to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from property_tests.check import Decision
 from property_tests.checks import CHECKS
 from property_tests.late import LateEngine
 from property_tests.oracle import WorldBeside, agent_entries, agents_oracle
+from refengine.messages import Message
 from refengine.profile import SEED_001, profile
 from refengine.testing import Scenario, clock, play
 from refengine.testing.doors import ReferenceEngine
@@ -299,6 +301,41 @@ def test_an_engine_has_words_of_its_own_for_a_tool_that_is_missing() -> None:
     seen = [_in_other_words(each) for each in right(world, "langchain-1")]
 
     assert failing(world, seen, "langchain-1") == set()
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_an_engine_has_words_of_its_own_for_what_a_tool_raised(
+    *, streaming: bool
+) -> None:
+    world = scenario(
+        {"tools": [{"name": "t", "error": "boom"}], **handlers({"wrap_invokable": {}})},
+        "assistant:[c1:t({})]",
+        "assistant:ok",
+        streaming=streaming,
+    )
+    seen = right(world, "strands-1")
+
+    assert failing(world, _written(seen, "Failure: boom"), "strands-1") == set()
+    assert failing(world, _written(seen, "Error: bang"), "strands-1") == {"WRAP-012"}
+
+
+def _written(seen: Sequence[Observation], text: str) -> list[Observation]:
+    """Return what was seen with another text in place of ``Error: boom``."""
+
+    def other(value: Any) -> Any:
+        if isinstance(value, Message):
+            return replace(value, content=other(value.content))
+        if isinstance(value, str):
+            return value.replace("Error: boom", text)
+        if isinstance(value, Mapping):
+            return {key: other(each) for key, each in value.items()}
+        return (
+            type(value)(map(other, value))
+            if isinstance(value, (list, tuple))
+            else value
+        )
+
+    return [replace(each, data=other(each.data)) for each in seen]
 
 
 def _in_other_words(seen: Observation) -> Observation:
