@@ -54,6 +54,7 @@ from functools import cache, cached_property
 from itertools import chain
 from typing import Final, cast
 
+from compat.profiles.own_words import OwnWords
 from property_tests.breaking_off import FailedCalls, short_of_departures
 from property_tests.check import Check, Decision
 from property_tests.dialects.compared import (
@@ -65,7 +66,6 @@ from property_tests.dialects.compared import (
     lane_decisions,
 )
 from property_tests.dialects.decision import DialectDecision
-from property_tests.own_words import OwnWords
 from property_tests.registry import Clause, contract
 from property_tests.run_histories import RunHistories, has_unanswered
 from property_tests.view import HOOKS

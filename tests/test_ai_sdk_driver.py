@@ -80,7 +80,7 @@ def apart(trace: Trace) -> Seen:
     return sorted(projected(trace), key=lambda each: each["kind"] == "event")
 
 
-@pytest.mark.parametrize(("version", "undeclared"), [("6", 25), ("7", 25)])
+@pytest.mark.parametrize(("version", "undeclared"), [("6", 24), ("7", 24)])
 def test_each_posture_is_confirmed_by_a_run_or_listed_with_a_reason(
     version: str, undeclared: int
 ) -> None:
@@ -94,7 +94,8 @@ def test_each_posture_is_confirmed_by_a_run_or_listed_with_a_reason(
 
     assert len(found) - len(shown) == undeclared
     assert {name for name, each in shown.items() if each.divergence} == set(listed)
-    for name in set(shown) - set(listed):
+    answered = {"failing_call"}  # no call fails where what its tool raises is answered
+    for name in set(shown) - set(listed) - answered:
         others = set(options()[name]) - {shown[name].value}
         assert set(shown[name].told_from) == others
 
@@ -106,7 +107,7 @@ def test_where_the_newer_versions_part_is_pinned() -> None:
         for both in steps
     ]
 
-    assert changed == [["unanswered_calls", "failing_call"], ["before_model_edits"]]
+    assert changed == [["unanswered_calls"], ["before_model_edits"]]
 
 
 def test_what_the_sdk_has_no_place_for_is_declined() -> None:

@@ -84,11 +84,11 @@ def test_the_lists_of_unconfirmed_postures_do_not_grow_by_accident() -> None:
         "langchain-1": 16,
         "langgraph-prebuilt-1": 20,
         "pydantic-ai-2": 23,
-        "openai-agents-0": 28,
+        "openai-agents-0": 27,
         "strands-1": 18,
         "langchain-js-1": 1,
-        "ai-sdk-6": 3,
-        "ai-sdk-7": 2,
+        "ai-sdk-6": 2,
+        "ai-sdk-7": 1,
         "eino-0.9": 1,
     }
 

@@ -8,14 +8,13 @@ the reference engine gives about itself.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
 from compat.engines.capabilities import refusal_of
 from compat.profiles.comparing import played, scenarios
-from refengine.loop import APOLOGY
+from compat.profiles.own_words import OwnWords
 from refengine.messages import Json
 from refengine.profile import Profile, choosing, options
 from refengine.testing.clock import run
@@ -29,28 +28,10 @@ from refengine.testing.trace import (
     comparable,
     first_divergence,
 )
-from refengine.tool_calls import absent_text
 
 NOTICES: Final = frozenset(("warning", "ignored_change", "tools_removed"))
 OWN_POINTS: Final = frozenset(("routing", "harness"))
 """Points of errors that the engine itself raised, which say no more than that."""
-_ABSENT: Final = re.compile(
-    "|".join(
-        (
-            re.escape(absent_text("@", ["@"])).replace("@", ".*?"),
-            r"Error: .*? is not a valid tool, try one of \[.*?\]\.",
-            r"Unknown tool name: '.*?'\. (?:Available tools: .*|No tools available\.)",
-            (
-                r"(?:AI_NoSuchToolError: )?Model tried to call unavailable tool '.*?'\."
-                r" (?:Available tools: [^.]*|No tools are available)\."
-            ),
-            r"Unknown tool: [\w-]+",
-        )
-    )
-)
-_APOLOGY: Final = re.compile(
-    "|".join((re.escape(APOLOGY), r"Sorry, need more steps[^.]*\."))
-)
 
 Seen: TypeAlias = "Sequence[Mapping[str, Json]]"  # what two engines are compared by
 SeenOf: TypeAlias = Callable[[Trace], Seen]
@@ -106,15 +87,16 @@ def confirmed(
 
 def projected(trace: Trace) -> Seen:
     """Return what two engines can be compared by, of one trace."""
+    words = OwnWords(trace)
     return [
-        _entry(cast("dict[str, Any]", each))
+        _entry(cast("dict[str, Any]", each), words)
         for each in comparable(trace)
         if each["kind"] not in NOTICES
     ]
 
 
-def _entry(entry: dict[str, Any]) -> dict[str, Json]:
-    data: dict[str, Any] = _without_texts(entry["data"])
+def _entry(entry: dict[str, Any], words: OwnWords) -> dict[str, Json]:
+    data: dict[str, Any] = words.without_any(entry["data"], entry["call_id"])
     if entry["kind"] == "build_error":
         data = {}
     elif entry["kind"] == "run_end" and data["status"] == "error":
@@ -133,23 +115,3 @@ def _point(error: Mapping[str, Any]) -> Json:
     if point in OWN_POINTS:
         return {"point": "engine"}
     return {"point": point, **{k: error[k] for k in ("of", "call") if k in error}}
-
-
-def _without_texts(value: Any) -> Any:  # noqa: ANN401  # JSON values
-    """Return JSON values with the engines' own texts for what is the same thing."""
-    if isinstance(value, str):
-        return without_own_words(value)
-    if isinstance(value, Mapping):
-        items = cast("Mapping[str, Any]", value).items()
-        return {key: _without_texts(each) for key, each in items}
-    if isinstance(value, list):
-        return [_without_texts(each) for each in cast("Iterable[Any]", value)]
-    return value
-
-
-def without_own_words(text: str) -> str:
-    """Return a text without how an engine puts it that a tool, or a step, is missing.
-
-    A model or a consumer is told of it, and each engine has words of its own for that.
-    """
-    return _APOLOGY.sub("<apology>", _ABSENT.sub("<no such tool>", text))

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from typing import Any, Final
 
-from compat.profiles.confirming import without_own_words
+from refengine.loop import APOLOGY
 from refengine.messages import Json
+from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.trace import Observation, Trace
+from refengine.tool_calls import absent_text
 
 PIECE: Final = ")][None:None("
 """Stands in what an event shows between two pieces of the arguments of a call."""
+_ABSENT: Final = re.compile(
+    "|".join(
+        (
+            re.escape(absent_text("@", ["@"])).replace("@", ".*?"),
+            r"Error: .*? is not a valid tool, try one of \[.*?\]\.",
+            r"Unknown tool name: '.*?'\. (?:Available tools: .*|No tools available\.)",
+            (
+                r"(?:AI_NoSuchToolError: )?Model tried to call unavailable tool '.*?'\."
+                r" (?:Available tools: [^.]*|No tools are available)\."
+            ),
+            r"Unknown tool: [\w-]+",
+        )
+    )
+)
+_APOLOGY: Final = re.compile(
+    "|".join((re.escape(APOLOGY), r"Sorry, need more steps[^.]*\."))
+)
 
 
 class OwnWords:
@@ -31,7 +51,18 @@ class OwnWords:
         for raised in self._raised.get(call_id, ()):
             if text.endswith(raised):
                 return f"<raised> {raised}"
-        return without_own_words(text)
+        return _APOLOGY.sub("<apology>", _ABSENT.sub("<no such tool>", text))
+
+    def without_any(self, value: Any, call_id: str | None = None) -> Any:  # noqa: ANN401  # JSON values
+        """Return JSON values without such words in any text of them."""
+        if isinstance(value, str):
+            return self.without(value, call_id)
+        if is_mapping(value):
+            of = value.get("tool_call_id") or call_id
+            return {key: self.without_any(each, of) for key, each in value.items()}
+        if is_list(value):
+            return [self.without_any(each, call_id) for each in value]
+        return value
 
     def leave_out_of(self, message: Json) -> None:
         """Take them out of a message."""
