@@ -8,13 +8,13 @@ the notes that it adds to instructions; those of a world are compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
 from compat.engines.flow.scenario import FlowAgentSpec, FlowScenario
 from refengine.messages import Json
 from refengine.testing.json_values import is_list, is_mapping
-from refengine.testing.projection import Entry
+from refengine.testing.projection import TraceEntries
 from refengine.testing.trace import Observation, Trace
 
 _OWN_ID: Final = re.compile(
@@ -60,7 +60,7 @@ def comparable_flow(trace: Trace, scenario: FlowScenario) -> list[Json]:
     return [cast("Json", entry) for _, entry in _told(trace, scenario)]
 
 
-def flow_entries(trace: Trace, scenario: FlowScenario) -> Sequence[Entry]:
+def flow_entries(trace: Trace, scenario: FlowScenario) -> TraceEntries:
     """Return the same as projections read it: an entry for each observation.
 
     ``lane`` is what an entry is in order with. What is luck has no kind.
@@ -77,7 +77,7 @@ def flow_entries(trace: Trace, scenario: FlowScenario) -> Sequence[Entry]:
     for place, entry in _told(trace, scenario):
         row = {**entry["data"], "kind": entry["kind"], "call": entry["call_id"] or ""}
         found[place].update(row)
-    return found
+    return TraceEntries(found)
 
 
 def _told(

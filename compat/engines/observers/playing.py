@@ -18,7 +18,7 @@ from compat.engines.observers.spans import SeenSpan, rows_of
 from refengine.messages import Json
 from refengine.profile import Profile
 from refengine.testing import clock, play
-from refengine.testing.projection import Entry
+from refengine.testing.projection import Entry, TraceEntries
 from refengine.testing.scenario import Scenario
 from refengine.testing.trace import Observation, Trace
 
@@ -97,7 +97,7 @@ def observed_by(
     )
 
 
-def observed_entries(trace: Trace, scenario: Any) -> Sequence[Entry]:  # noqa: ANN401  # of no use: the trace has all
+def observed_entries(trace: Trace, scenario: Any) -> TraceEntries:  # noqa: ANN401  # of no use: the trace has all
     """Return a trace as projections read it: what spans say, and all else as it is."""
     del scenario
     found: list[Entry] = []
@@ -106,4 +106,4 @@ def observed_entries(trace: Trace, scenario: Any) -> Sequence[Entry]:  # noqa: A
         plain = {"kind": each.kind, "run": each.run}
         said = data if each.kind == "span" else {"data": data}
         found.append({**said, **plain})
-    return found
+    return TraceEntries(found)
