@@ -23,6 +23,7 @@ from compat.environments.naming import EnvironmentChoiceError, packages_of
 from compat.environments.pythons import PythonError, python_named
 from tests.commands import refengine
 from tests.environment_support import harness_wheels, wheel
+from tests.few_worlds import judging_in
 
 AGENT = """\
 import greeting
@@ -337,7 +338,9 @@ def test_engine_is_judged_with_packages_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "door.py").write_text(DOOR, "utf-8")
 
     plain = refengine(*CONFORM, at=tmp_path)
-    done = refengine(*CONFORM, "--with", "greeting==2.0", "--jobs", "1", at=tmp_path)
+    with judging_in("ORD"):
+        line = (*CONFORM, "--with", "greeting==2.0", "--jobs", "1")
+        done = refengine(*line, at=tmp_path)
 
     assert plain.returncode == 2
     assert "No module named 'greeting'" in plain.stderr
