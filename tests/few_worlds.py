@@ -7,13 +7,16 @@ all of them is what ``.ci/run`` judges by itself.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from unittest.mock import patch
 
+from compat.migration import corpus
 from compat.models.importing import ImportedFile
 from property_tests.corpus import CorpusWorld
 from property_tests.judging import engines
 from property_tests.judging.inputs import first_worlds
+from refengine.testing.subject_worlds.words import Words
 
 LAW = "CONC-010"
 """A clause that is decided without the reference, in a tenth of the time."""
@@ -31,6 +34,18 @@ def judging_in(*families: str) -> Iterator[None]:
         return (*own, *(each for each in every[::SHARE] if each not in own))
 
     with patch.object(engines, "first_worlds", few):
+        yield
+
+
+@contextmanager
+def checking_in_few() -> Iterator[None]:
+    """Check migrations in a share of the fixed cases; packs are judged in all."""
+    every = corpus.fixed_worlds
+
+    def few(words: Words) -> Iterator[tuple[str, object]]:
+        yield from islice(every(words), 0, None, 6)
+
+    with patch.object(corpus, "fixed_worlds", few):
         yield
 
 
