@@ -1,4 +1,4 @@
-"""Engines judged in few worlds, where a test is about the judgement, not the engine.
+"""Judgements in few worlds, where a test is about the judgement, not what is judged.
 
 A clause looks at most of the fixed cases and recorded sessions, whichever is asked for,
 and that takes most of the time of a judgement. That our engines keep the contract in
@@ -7,21 +7,22 @@ all of them is what ``.ci/run`` judges by itself.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
-from compat.migration import corpus
+from compat.migration import check
+from compat.migration.corpus import Corpus, make_corpus
 from compat.models.importing import ImportedFile
 from property_tests.corpus import CorpusWorld
 from property_tests.judging import engines
 from property_tests.judging.inputs import first_worlds
-from refengine.testing.subject_worlds.words import Words
 
 LAW = "CONC-010"
 """A clause that is decided without the reference, in a tenth of the time."""
-SHARE = 25
-"""One in so many worlds stays, of whatever kind it is."""
+SHARE, PART = 25, 6
+"""One in so many worlds stays, of whatever kind it is: of engines, of migrations."""
 
 
 @contextmanager
@@ -39,13 +40,13 @@ def judging_in(*families: str) -> Iterator[None]:
 
 @contextmanager
 def checking_in_few() -> Iterator[None]:
-    """Check migrations in a share of the fixed cases; packs are judged in all."""
-    every = corpus.fixed_worlds
+    """Check migrations in a share of the worlds; packs are judged in all."""
 
-    def few(words: Words) -> Iterator[tuple[str, object]]:
-        yield from islice(every(words), 0, None, 6)
+    def few(*given: Any, **more: Any) -> Corpus:
+        every = make_corpus(*given, **more)
+        return replace(every, worlds=every.worlds[::PART])
 
-    with patch.object(corpus, "fixed_worlds", few):
+    with patch.object(check, "make_corpus", few):
         yield
 
 
