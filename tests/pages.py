@@ -22,7 +22,7 @@ BLOCK = re.compile(
     r'^```(\w*)(?: title="([^"\n]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL
 )
 VARYING = re.compile(
-    r"\b[0-9a-f]{12}\b|(\d+ of )?\d+ worlds?\b|\(\d+ fixed|contract [\d.]+"
+    r"\b[0-9a-f]{12}\b|(\d+ of )?\d+ worlds?\b|\(\d+ fixed|\d+ recorded|contract [\d.]+"
 )
 """What another clause or another case in the corpus changes."""
 SHELL = re.compile(r"[|><&;$`\\]")

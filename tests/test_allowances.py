@@ -11,6 +11,7 @@ import pytest
 from compat.cli.main import main
 from compat.migration.differences import AllowedTexts
 from compat.verdicts.migration import Difference
+from tests.few_worlds import checking_in_few
 
 SUBJECT = """
 from refengine import AgentMiddleware
@@ -124,7 +125,7 @@ def test_a_program_writes_the_world_that_its_allowance_needs(
     line = ("--old-cmd", old, "--new-cmd", cold, "--examples", "1")
 
     def run(*options: str) -> tuple[object, str]:
-        with pytest.raises(SystemExit) as raised:
+        with checking_in_few(), pytest.raises(SystemExit) as raised:
             main(["migrate", "check", *line, *options])
         return raised.value.code, capfd.readouterr().out
 

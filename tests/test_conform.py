@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from compat.verdicts.conformance import ClauseResult, EngineSummary, Footer
 from property_tests.generating import generated
 from property_tests.registry import contract
 from tests.commands import read_stream, refengine
+from tests.few_worlds import LAW, judging_in
 
 HEAD = """
 import asyncio, os, sys, time
@@ -26,6 +28,13 @@ class Right:
         return await build_agent(config, SEED_001, on_notice=on_notice)
 """
 QUICK = ("-k", "ORD", "--examples", "0", "--jobs", "1")
+
+
+@pytest.fixture(autouse=True)
+def few_worlds() -> Iterator[None]:
+    """Judge in few worlds what is judged in this process."""
+    with judging_in("ORD", "EXT"):
+        yield
 
 
 def conform(
@@ -159,7 +168,7 @@ def test_what_is_excluded_is_not_judged_and_told(tmp_path: Path) -> None:
 
 
 def test_reader_that_leaves_costs_no_report(tmp_path: Path) -> None:
-    words = ("-m", "refengine", "conform", "reference", "--clause", "ord-001")
+    words = ("-m", "refengine", "conform", "reference", "--clause", LAW.lower())
     options = ("--examples", "0", "--jobs", "1", "--json", "out.json")
     read, write = os.pipe()
     os.close(read)
@@ -265,7 +274,7 @@ def test_the_same_seed_gives_the_same_digest_whatever_is_loaded(tmp_path: Path) 
     file = engine(tmp_path, body)
     digests: set[str] = set()
     for seed, jobs in (("0", "1"), ("1", "2"), ("random", "2")):
-        arguments = (f"{file}:Mine", "--clause", "ORD-001", "--examples", "9")
+        arguments = (f"{file}:Mine", "--clause", LAW, "--examples", "9")
         done = conform(
             *arguments,
             *("--jobs", jobs, "--json", "out.json"),
@@ -280,7 +289,7 @@ def test_the_same_seed_gives_the_same_digest_whatever_is_loaded(tmp_path: Path) 
 
 
 def test_nothing_is_left_in_the_folder(tmp_path: Path) -> None:
-    options = ("--clause", "ORD-001", "--examples", "1", "--jobs", "1")
+    options = ("--clause", LAW, "--examples", "1", "--jobs", "1")
 
     done = conform("reference", *options, at=tmp_path, PYTHONHASHSEED="0")
 

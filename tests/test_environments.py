@@ -23,6 +23,7 @@ from compat.environments.naming import EnvironmentChoiceError, packages_of
 from compat.environments.pythons import PythonError, python_named
 from tests.commands import refengine
 from tests.environment_support import harness_wheels, wheel
+from tests.few_worlds import checking_in_few, judging_in
 
 AGENT = """\
 import greeting
@@ -70,7 +71,8 @@ def test_one_code_with_two_versions_shows_what_differs(tmp_path: Path) -> None:
     sides = ("--old-with", "greeting==1.0", "--new-with", "greeting>=2")
     line = ("migrate", "check", "agent.py", *sides, *FAST, "--json", "report.json")
 
-    done = refengine(*line, at=tmp_path)
+    with checking_in_few():
+        done = refengine(*line, at=tmp_path)
 
     assert (done.returncode, done.stderr) == (1, "")
     assert "INSTRUCTION" in done.stdout
@@ -92,7 +94,8 @@ def test_settings_say_what_sides_run_with(tmp_path: Path) -> None:
         "utf-8",
     )
 
-    done = refengine("migrate", "check", "--all", ".", *FAST, at=tmp_path)
+    with checking_in_few():
+        done = refengine("migrate", "check", "--all", ".", *FAST, at=tmp_path)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert made.folder.stat().st_mtime_ns == before
@@ -337,7 +340,9 @@ def test_engine_is_judged_with_packages_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "door.py").write_text(DOOR, "utf-8")
 
     plain = refengine(*CONFORM, at=tmp_path)
-    done = refengine(*CONFORM, "--with", "greeting==2.0", "--jobs", "1", at=tmp_path)
+    with judging_in("ORD"):
+        line = (*CONFORM, "--with", "greeting==2.0", "--jobs", "1")
+        done = refengine(*line, at=tmp_path)
 
     assert plain.returncode == 2
     assert "No module named 'greeting'" in plain.stderr

@@ -42,6 +42,7 @@ from refengine.profile import SEED_001
 from refengine.testing import ReferenceEngine
 from tests import commands
 from tests.backwards import Backwards, placed
+from tests.few_worlds import judging_in
 
 WORLD = {
     "agent": {"handlers": [{"before_model": []}, {"before_model": []}]},
@@ -275,7 +276,8 @@ def test_a_failure_is_written_listed_and_replayed(tmp_path: Path) -> None:
     conform = ["conform", "engines.py:broken", "--clause", "ORD-001"]
     folder = Path(".refengine", "failures")
 
-    refengine(tmp_path, *conform, "--examples", "0", "--failures", str(folder))
+    with judging_in("ORD"):
+        refengine(tmp_path, *conform, "--examples", "0", "--failures", str(folder))
     listed = refengine(tmp_path, "failure", "list")
     file = str(folder / "mine-ORD-001.json")
     again = refengine(tmp_path, "failure", "replay", file, "engines.py:broken")

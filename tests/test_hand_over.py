@@ -19,6 +19,7 @@ from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subjects import play_alone
 from refengine.testing.trace import Trace
 from refengine.testing.world import World
+from tests.few_worlds import checking_in_few
 
 DESK = '''
 from typing import Any
@@ -551,7 +552,7 @@ def test_a_rewrite_is_asked_for_kept_runs_only_on_request(
 ) -> None:
     monkeypatch.chdir(file.parent)
     sides = (f"{file.name}:old", f"{file.name}:renamed")
-    with pytest.raises(SystemExit) as raised:
+    with checking_in_few(), pytest.raises(SystemExit) as raised:
         main(["migrate", "check", *sides, *FEW, *options])
     told = capfd.readouterr().out
 

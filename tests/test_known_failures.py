@@ -41,6 +41,7 @@ from refengine.testing import ReferenceEngine
 from refengine.testing.scenario import Scenario
 from tests.backwards import Backwards, placed
 from tests.commands import refengine
+from tests.few_worlds import judging_in
 
 PATH = Path("known.toml")
 TOML = re.compile(r"^```toml\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -555,7 +556,8 @@ def test_a_text_whose_entries_cannot_be_told_apart_is_left_alone() -> None:
 def baseline(folder: Path, *arguments: str):
     placed(folder)
     options = ["--known", "known.toml", "--examples", "0", "-k", "ORD-001"]
-    return refengine("baseline", *arguments, *options, at=folder)
+    with judging_in("ORD"):
+        return refengine("baseline", *arguments, *options, at=folder)
 
 
 def test_baseline_is_written_once_and_then_updated(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ skeleton itself does not keep is not news: it is judged once, and left out.
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import pytest
 
 from compat.verdicts.conformance import ClauseFailure, ClauseResult, SmokeResult
 from tests.commands import read_stream, refengine
+from tests.few_worlds import judging_in
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -146,7 +147,14 @@ def chosen(*families: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def skeleton(tmp_path_factory) -> Judged:
+def few_worlds() -> Iterator[None]:
+    """Judge in the cases of these families, each of which has its mistake's."""
+    with judging_in(*FAMILIES):
+        yield
+
+
+@pytest.fixture(scope="module")
+def skeleton(few_worlds, tmp_path_factory) -> Judged:
     """Write the skeleton and judge it as it is."""
     top = tmp_path_factory.mktemp("newcomer")
     done = refengine("init", "engine", "mine", "--for", "async", at=top)

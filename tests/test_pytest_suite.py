@@ -23,10 +23,12 @@ from property_tests.pytest_suite import (
 )
 from property_tests.registry import contract
 from tests.backwards import placed
+from tests.few_worlds import LAW, judging_begun
 
 ROOT = Path(__file__).parent.parent
 SUITE = ["--pyargs", "property_tests"]
 ONE = ["--engine-clause", "ORD-001", "--engine-examples", "0"]
+QUICK = ["--engine-clause", LAW, "--engine-examples", "0"]
 DOOR = "property_tests/test_contract.py::test_door[{}]"
 CLAUSE = "property_tests/test_contract.py::test_clause[{}-ORD-001]"
 UNDECLARED = {
@@ -61,6 +63,13 @@ def run(folder: Path, *arguments: str, before: str = ""):
         text=True,
         check=False,
         env=env,
+    )
+
+
+def judged_in_few(folder: Path, engine: str, *more: str):
+    """Run the suite on an engine, for one clause and in few worlds."""
+    return run(
+        folder, *SUITE, "--engine", engine, *ONE, *more, before=judging_begun("ORD")
     )
 
 
@@ -115,7 +124,7 @@ def test_each_checked_clause_is_a_test_with_a_stable_name(reference) -> None:
 
 
 def test_header_tells_contract_and_corpus(tmp_path: Path) -> None:
-    done = run(tmp_path, *SUITE, "--engine", "reference", *ONE)
+    done = run(tmp_path, *SUITE, "--engine", "reference", *QUICK)
 
     assert done.returncode == 0, done.stdout
     assert (
@@ -160,7 +169,7 @@ def test_without_hypothesis_it_is_told_that_no_world_was_generated(monkeypatch) 
 def test_a_failure_reads_as_a_report(tmp_path: Path) -> None:
     placed(tmp_path)
 
-    done = run(tmp_path, *SUITE, "--engine", "engines.py:broken", *ONE, "-rA")
+    done = judged_in_few(tmp_path, "engines.py:broken", "-rA")
 
     assert done.returncode == 1
     assert outcomes(done)[CLAUSE.format("engines.py:broken")] == "FAILED"
@@ -184,7 +193,7 @@ def test_trap_10_a_known_failure_is_expected_by_its_pinned_world(tmp_path) -> No
     placed(tmp_path)
     listed = ["--engine-known", known(tmp_path)]
 
-    done = run(tmp_path, *SUITE, "--engine", "engines.py:broken", *ONE, *listed, "-rx")
+    done = judged_in_few(tmp_path, "engines.py:broken", *listed, "-rx")
 
     assert done.returncode == 0, done.stdout
     assert "1 passed, 1 xfailed" in done.stdout
@@ -195,7 +204,7 @@ def test_a_known_failure_that_is_none_any_more_fails(tmp_path: Path) -> None:
     placed(tmp_path)
     listed = ["--engine-known", known(tmp_path)]
 
-    done = run(tmp_path, *SUITE, "--engine", "engines.py:mended", *ONE, *listed)
+    done = judged_in_few(tmp_path, "engines.py:mended", *listed)
 
     assert done.returncode == 1
     assert "listed as a known failure (https://example.org/issues/1)" in done.stdout
@@ -349,12 +358,12 @@ def test_options_are_checked(given, said) -> None:
 def test_with_xdist_every_engine_stays_on_one_worker(tmp_path: Path) -> None:
     engines = ["--engine", "reference", "--engine", "reference-adapted"]
 
-    done = run(tmp_path, *SUITE, *engines, *ONE, "-n", "2", "-v")
+    done = run(tmp_path, *SUITE, *engines, *QUICK, "-n", "2", "-v")
 
     places = [line.split() for line in done.stdout.splitlines() if " PASSED " in line]
     by_engine = {}
     for row in places:
-        name = row[-1].partition("[")[2].removesuffix("]").removesuffix("-ORD-001")
+        name = row[-1].partition("[")[2].removesuffix("]").removesuffix(f"-{LAW}")
         by_engine.setdefault(name, set()).add(row[0])
     assert done.returncode == 0, done.stdout
     assert len(places) == 4

@@ -27,6 +27,7 @@ from refengine.stream import StreamReader
 from refengine.testing import ReferenceEngine, play, run
 from refengine.testing.subject_worlds.words import Dice
 from tests.commands import refengine
+from tests.few_worlds import LAW
 
 CHAT = [
     {"role": "system", "content": "Be brief."},
@@ -186,7 +187,7 @@ def test_a_file_given_twice_is_an_error(tmp_path):
 
 def test_the_command_takes_sessions_and_says_what_rests_on_them(tmp_path):
     chats(tmp_path, CHAT)
-    words = ("--clause", "ORD-001", "--examples", "0", "--jobs", "1")
+    words = ("--clause", LAW, "--examples", "0", "--jobs", "1")
 
     done = refengine(
         "conform", "reference", *words, "--worlds", "chats.jsonl", at=tmp_path

@@ -31,6 +31,7 @@ from refengine import _pytest_plugin
 from refengine.profile import SEED_001
 from refengine.testing import ReferenceEngine
 from refengine.testing.scenario_files import read_scenario
+from tests.few_worlds import LAW
 
 ROOT = Path(__file__).parent.parent
 TESTS = ROOT / "tests"
@@ -373,7 +374,7 @@ def test_trap_8_the_packages_alone_judge_and_report(tmp_path: Path) -> None:
         (site / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / path, site / path)
     shutil.copytree(ROOT / "cassettes/derived", site / "compat/models/derived")
-    quick = ("--clause", "ORD-001", "--examples", "0", "--html", "page.html")
+    quick = ("--clause", LAW, "--examples", "0", "--html", "page.html")
 
     for arguments in (
         ("conform", "reference", *quick),
