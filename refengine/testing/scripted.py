@@ -29,7 +29,7 @@ from refengine.testing.notation import (
 )
 from refengine.testing.ops import ToolSpec
 from refengine.testing.own_tools import with_own_tools
-from refengine.testing.recorder import Recorder, kept, snapshot
+from refengine.testing.recorder import Recorder, kept, messages_seen, snapshot
 from refengine.testing.scenario import ModelChunks, ModelFailure, ScriptEntry
 from refengine.tools import Options, ToolInfo
 
@@ -163,7 +163,7 @@ class ScriptedModel:
         """Count and record a call; return its answer and how it fails, if it does."""
         self.begin_call(
             {
-                "messages": kept(messages),
+                "messages": messages_seen(messages),
                 "tools": kept(tools),
                 "options": snapshot(options),
                 "ctx": ctx.get("h", "-"),
