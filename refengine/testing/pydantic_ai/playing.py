@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 
 from pydantic_ai import Agent, RunContext
-from pydantic_ai.capabilities import AbstractCapability, Hooks
+from pydantic_ai.capabilities import AbstractCapability, Hooks, WrapperCapability
 from pydantic_ai.exceptions import UsageLimitExceeded
 from pydantic_ai.messages import (
     AgentStreamEvent,
@@ -239,13 +239,54 @@ class AgentRuns:
         self._world.recorder.add("event", data, call_id)
 
     def _watch(self, capability: AbstractCapability[Any]) -> None:
-        """Count the hooks of a capability that its author wrote."""
+        """Count the hooks of a capability that its author wrote.
+
+        One that makes another for each run has that one watched, too. It may be a copy,
+        with what was put on this one: that would go on with this one's own state.
+        """
         for stage in _stages_of(capability):
             name = f"{type(capability).__name__}.{stage}"
-            hook = getattr(capability, stage)
-            object.__setattr__(
-                capability, stage, self._hooks.watched(hook, name, stage)
-            )
+            hook = _as_written(capability, stage)
+            self._put(capability, stage, self._hooks.watched(hook, name, stage))
+        if type(capability).for_run is not AbstractCapability.for_run:
+            for_run = _as_written(capability, "for_run")
+            self._put(capability, "for_run", self._watching(for_run))
+        if isinstance(capability, WrapperCapability):  # some stand in for the inner one
+            inner: AbstractCapability[Any] = capability.wrapped
+            inner.apply(self._watch)
+
+    def _put(
+        self,
+        capability: AbstractCapability[Any],
+        name: str,
+        watched: Callable[..., Any],
+    ) -> None:
+        vars(watched)[WATCHED] = True
+        object.__setattr__(capability, name, watched)
+
+    def _watching(self, for_run: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what makes a capability for a run, and has it watched."""
+
+        @functools.wraps(for_run)
+        async def watching(ctx: RunContext[Any]) -> AbstractCapability[Any]:
+            made: AbstractCapability[Any] = await for_run(ctx)
+            made.apply(self._watch)
+            return made
+
+        return watching
+
+
+WATCHED: Final = "refengine_watched"
+"""The mark of a method that was put into the place of a capability's own."""
+
+
+def _as_written(capability: AbstractCapability[Any], name: str) -> Callable[..., Any]:
+    """Return a method of a capability, without what was put into its place."""
+    given: object = vars(capability).get(name)
+    if hasattr(given, WATCHED):
+        object.__delattr__(capability, name)
+    found: Callable[..., Any] = getattr(capability, name)
+    return found
 
 
 @contextmanager
