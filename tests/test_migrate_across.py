@@ -1,5 +1,6 @@
 """Migrations from LangChain to pydantic-ai, judged on the installed packages."""
 
+import json
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -210,6 +211,18 @@ def test_own_tool_is_not_another_one_because_a_framework_closes_its_schema() -> 
     assert code(order_status) == "TOOLS_MERGE"
     assert code(order_status, *masks) is None
     assert code(order_status_by_text, *masks) == "TOOLS_MERGE"
+
+
+@pytest.mark.parametrize("values", [{"integer": 2.5}, {"unfit": "type"}])
+def test_no_search_gives_an_own_tool_what_frameworks_refuse_otherwise(
+    values: dict[str, Any],
+) -> None:
+    def asked(more: dict[str, Any]) -> dict[str, Any]:
+        given = json.dumps({"integer": 2, "string": "a"} | more)
+        return world(f"assistant:a[c1:<own 0>({given})]", "assistant:ok", tools=())
+
+    assert fits_across(read_scenario(asked({})))
+    assert not fits_across(read_scenario(asked(values)))
 
 
 @pytest.mark.parametrize("given", [{"a": [1, None]}, [1, {"b": 2}], 3, True, "text"])

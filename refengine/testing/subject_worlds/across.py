@@ -26,7 +26,7 @@ SAID: Final = "-"
 """What a model says that said nothing: one framework asks it again, one ends."""
 ASKED: Final = "user:go"
 """What a user says last where a run is given no such thing."""
-UNFIT: Final = '"unfit"'
+UNFIT: Final = "unfit"
 
 
 def across(world: Data, own_tools: Collection[str] = ()) -> Data:
@@ -112,7 +112,15 @@ def _kept(calls: Sequence[ToolCall], failing: Collection[str]) -> Sequence[ToolC
 
 
 def _refused(call: ToolCall) -> bool:
-    return is_own(call.name) and UNFIT in call.arguments
+    """Tell whether a tool of the subject's may refuse what it is called with.
+
+    A search puts other numbers into calls, of which one that wants an integer takes
+    some.
+    """
+    if not is_own(call.name):
+        return False
+    values = json.loads(call.arguments)
+    return UNFIT in values or isinstance(values.get("integer"), float)
 
 
 def _plain(call: ToolCall) -> ToolCall:
