@@ -478,6 +478,21 @@ def test_each_of_a_subject_s_tools_fails_so_often_in_a_row() -> None:
     assert {("search", 3), ("pay", 3)} <= failing
 
 
+def test_a_loop_over_what_a_tool_streams_is_entered_and_passed_by() -> None:
+    words = Words(names=("look",))
+    ways = {
+        run_.streaming
+        for each in make_corpus(words, 1, 0).worlds
+        for tool in each.scenario.all_agents[0].tools
+        for run_ in each.scenario.runs
+        if tool.name == "look"
+        if tool.kind == "streamable"
+        if tool.chunks == () and "chunks" in tool.model_fields_set
+    }
+
+    assert ways == {False, True}
+
+
 @pytest.mark.parametrize("graphs", [None, GraphWords(), GraphWords(adk=True)])
 def test_each_tool_is_called_again_when_another_one_was(
     graphs: GraphWords | None,

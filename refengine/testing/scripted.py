@@ -311,8 +311,9 @@ class RecordingTool:
         self, ctx: Context, arguments: str, options: Options
     ) -> StreamReader[str]:
         answer = await self._begin("stream", ctx, arguments, options)
-        chunks = tuple(map(decoded, self._spec.chunks))
-        chunks = chunks or (self._result(ctx, arguments),)
+        cut = self._spec.chunks
+        whole = (self._result(ctx, arguments),)
+        chunks = whole if cut is None else tuple(map(decoded, cut))
         chunks = tuple(_with_answer(chunk, answer) for chunk in chunks)
         return StreamReader(self._chunks(chunks, ctx))
 
@@ -347,7 +348,7 @@ class RecordingTool:
         data: dict[str, Any] = {
             "name": self.info.name,
             "arguments": arguments,
-            "implementation": self._spec.result or "".join(self._spec.chunks),
+            "implementation": self._spec.result or "".join(self._spec.chunks or ()),
             "mode": mode,
             "options": snapshot(options),
             "ctx": ctx.get("h", "-"),
