@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -22,7 +23,7 @@ from compat.migration.corpus import (
 )
 from compat.migration.words import Pattern, Words, harvest
 from refengine import AgentMiddleware, ToolMiddleware
-from refengine.messages import Message, chunk_of, join_chunks
+from refengine.messages import Message, ToolCall, chunk_of, join_chunks
 from refengine.profile import PROFILES
 from refengine.testing import (
     ReferenceEngine,
@@ -35,6 +36,7 @@ from refengine.testing import (
 )
 from refengine.testing.notation import decoded
 from refengine.testing.scenario import ModelChunks
+from refengine.testing.subject_worlds.named_values import GraphWords
 from refengine.testing.subject_worlds.word_edges import FAMILY, word_edges
 from refengine.testing.subject_worlds.words import matching
 from refengine.testing.subject_worlds.worlds import ROTATION, WORDS
@@ -460,6 +462,59 @@ def test_tools_that_a_subject_names_fail_with_each_error_that_it_names() -> None
     }
 
     assert {("get_", each) for each in errors} | {("put_", "OSError")} <= failing
+
+
+def test_each_of_a_subject_s_tools_fails_so_often_in_a_row() -> None:
+    """Who answers all that a tool raises names no class of error."""
+    words = Words(names=("name", "id", "search", "pay"), numbers=(3,))
+    failing = {
+        (tool.name, sum(1 for op in tool.body if (op.on_call or 0) <= fails + 1))
+        for each in make_corpus(words, 1, 0).worlds
+        if each.family == "failures"
+        for tool in each.scenario.all_agents[0].tools
+        for fails in (3,)
+    }
+
+    assert {("search", 3), ("pay", 3)} <= failing
+
+
+def test_a_loop_over_what_a_tool_streams_is_entered_and_passed_by() -> None:
+    words = Words(names=("look",))
+    ways = {
+        run_.streaming
+        for each in make_corpus(words, 1, 0).worlds
+        for tool in each.scenario.all_agents[0].tools
+        for run_ in each.scenario.runs
+        if tool.name == "look"
+        if tool.kind == "streamable"
+        if tool.chunks == () and "chunks" in tool.model_fields_set
+    }
+
+    assert ways == {False, True}
+
+
+@pytest.mark.parametrize("graphs", [None, GraphWords(), GraphWords(adk=True)])
+def test_each_tool_is_called_again_when_another_one_was(
+    graphs: GraphWords | None,
+) -> None:
+    words = Words(names=("name", "look", "rate", "write"))
+    rows = [
+        [call.name for each in world.scenario.model_script for call in _calls(each)]
+        for world in make_corpus(words, 1, 0, graphs).worlds
+        if len(world.scenario.runs) == 1
+    ]
+
+    for between in ("look", "rate", "write"):
+        some = [["look", "rate", "write", between, "look", "rate", "write"]]
+        assert any(part in some for row in rows for part in _windows(row, 7))
+
+
+def _calls(entry: object) -> Iterable[ToolCall]:
+    return parse_message(entry).tool_calls if isinstance(entry, str) else ()
+
+
+def _windows(row: list[str], size: int) -> Iterable[list[str]]:
+    return (row[at : at + size] for at in range(len(row)))
 
 
 @pytest.mark.parametrize("name", ["TimeoutError", "KeyError", "UnicodeDecodeError"])

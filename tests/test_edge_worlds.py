@@ -1,5 +1,6 @@
 """Edges of schemas: what a check plays of them first, and the ports that it tells."""
 
+import json
 import sys
 from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
@@ -13,8 +14,10 @@ from compat.migration.refs import parse_ref
 from compat.migration.subject_runner import CheckOptions
 from compat.verdicts.relations import DEFAULT_RELATION, channels_of
 from refengine.testing import World, play_alone
-from refengine.testing.subject_worlds.edge_worlds import FAMILY
+from refengine.testing.subject_worlds.declared_schemas import DeclaredSchemas
+from refengine.testing.subject_worlds.edge_worlds import FAMILY, edge_calls
 from refengine.testing.subject_worlds.graph_worlds import BY_NAME
+from refengine.testing.subject_worlds.schema_edges import fits
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*has been deprecated")
 
@@ -368,3 +371,24 @@ def test_each_value_comes_by_its_own_door_and_at_its_edges(
 ) -> None:
     assert told(tmp_path, old, wrong, BY_NAME)
     assert not told(tmp_path, old, right, BY_NAME)
+
+
+def test_calls_at_edges_are_within_them_where_two_frameworks_refuse_otherwise() -> None:
+    fields = {
+        "n": {"type": "integer", "minimum": 1, "maximum": 9},
+        "unit": {"type": "string", "enum": ["a", "b"]},
+        "open": {"type": "string", "default": "x"},
+    }
+    schema = {"type": "object", "properties": fields, "required": ["n"]}
+    schemas = DeclaredSchemas(tools={"t": (schema,)})
+
+    every, taken = (
+        {given for _, given in edge_calls(schemas, (), refused=refused)}
+        for refused in (True, False)
+    )
+
+    assert taken < every
+    assert {json.loads(each).get("n") for each in taken} == {1, 2, 8, 9}
+    assert {json.loads(each).get("unit") for each in taken} == {"a", "b", None}
+    assert all(fits(json.loads(each), schema) for each in taken)
+    assert all(json.loads(each).keys() <= fields.keys() for each in taken)

@@ -384,3 +384,27 @@ def test_a_key_of_a_state_has_the_keys_of_a_table_and_its_default_for_values() -
 
     assert option.name == "user:tier"
     assert all(each in option.values for each in ("basic", "gold", "none"))
+
+
+def test_what_is_counted_in_a_run_of_adk_goes_on_behind_a_transfer() -> None:
+    more = GraphWords(agents=("desk", "billing"), adk=True)
+    rows = [
+        [
+            call
+            for each in world.scenario.model_script
+            if isinstance(each, str)
+            for call in parse_message(each).tool_calls
+        ]
+        for world in make_corpus(WORDS, 1, 0, more).worlds
+        if len(world.scenario.runs) == 1
+    ]
+    counted = set()
+    for row in rows:
+        names = [call.name for call in row]
+        if names.count("transfer_to_agent") != 1:
+            continue
+        at = names.index("transfer_to_agent")
+        to = json.loads(row[at].arguments)["agent_name"]
+        counted.add((to, len({*names[:at], *names[at + 1 :]}), at, len(names) - at - 1))
+
+    assert {("desk", 1, 2, 3), ("billing", 1, 2, 3)} <= counted

@@ -1,5 +1,6 @@
 """Migrations from LangChain to pydantic-ai, judged on the installed packages."""
 
+import json
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -7,11 +8,12 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain_core.tools import tool
 from pydantic_ai import Agent
 
 from compat.migration.check import corpus_of
 from compat.migration.codes import name as name_of
-from compat.migration.corpus import POINTS
+from compat.migration.corpus import ACROSS, POINTS
 from compat.migration.differences import GRAPHS, Mask, TraceChannels
 from compat.migration.folder import Piece, pieces_in
 from compat.migration.pairs import SeenPair
@@ -87,6 +89,10 @@ OWN = {
         'assistant:[c1:look({"q":"a"})]', "assistant:ok"
     ),
     "nothing said": world("assistant:ok", run={"input": []}),
+    "a call in a stream that breaks off": world(
+        {"chunks": ["assistant:ok", CALLED], "stream_error": "cut off"},
+        run={"streaming": True},
+    ),
 }
 
 
@@ -177,13 +183,73 @@ def test_points_tell_the_wrong_ports_of_the_pack_and_accuse_no_right_one(
         assert (case.diverges in found) if case.diverges else found == {None}, name
 
 
+def order_status(order_id: int, notes: str = "") -> dict[str, Any]:
+    """Tell how far an order is."""
+    return {"order": order_id, "notes": notes}
+
+
+def test_own_tool_is_not_another_one_because_a_framework_closes_its_schema() -> None:
+    def chained(world: World) -> object:
+        lc: Any = world.as_langchain()
+        return create_agent(lc.model, [tool(order_status)])
+
+    def agent_with(own: Any) -> Subject:
+        return lambda world: Agent(world.as_pydantic_ai().model, tools=[own])
+
+    def order_status_by_text(order_id: str) -> None:
+        """Tell how far an order is."""
+
+    order_status_by_text.__name__ = "order_status"
+    asked = read_scenario(
+        world('assistant:[c1:order_status({"order_id": 7})]', "assistant:ok", tools=())
+    )
+    masks = [Mask(*each) for each in ACROSS]
+
+    def code(own: Any, *masks: Mask) -> str | None:
+        return code_in(asked, chained, agent_with(own), "same-effects", *masks)
+
+    assert code(order_status) == "TOOLS_MERGE"
+    assert code(order_status, *masks) is None
+    assert code(order_status_by_text, *masks) == "TOOLS_MERGE"
+
+
+@pytest.mark.parametrize("values", [{"integer": 2.5}, {"unfit": "type"}])
+def test_no_search_gives_an_own_tool_what_frameworks_refuse_otherwise(
+    values: dict[str, Any],
+) -> None:
+    def asked(more: dict[str, Any]) -> dict[str, Any]:
+        given = json.dumps({"integer": 2, "string": "a"} | more)
+        return world(f"assistant:a[c1:<own 0>({given})]", "assistant:ok", tools=())
+
+    assert fits_across(read_scenario(asked({})))
+    assert not fits_across(read_scenario(asked(values)))
+
+
+@pytest.mark.parametrize("given", [{"a": [1, None]}, [1, {"b": 2}], 3, True, "text"])
+def test_result_that_is_no_text_is_told_to_a_model_alike(given: object) -> None:
+    def look() -> Any:
+        """Look it up."""
+        return given
+
+    asked = read_scenario(world("assistant:[c1:look({})]", "assistant:ok", tools=()))
+    masks = [Mask(*each) for each in ACROSS]
+
+    assert None is code_in(
+        asked,
+        lambda world: create_agent(world.as_langchain().model, [tool(look)]),
+        lambda world: Agent(world.as_pydantic_ai().model, tools=[look]),
+        "same-effects",
+        *masks,
+    )
+
+
 def test_keys_of_a_state_are_compared_with_nothing() -> None:
     """An agent of pydantic-ai has none; between two graphs a lost key is told."""
     piece = next(each for each in pieces_in(PACK) if each.name == "call_budget")
     both = corpus_of([piece.old, piece.ref("right.py")], CheckOptions(examples=1))
     one = corpus_of([piece.old, piece.old], CheckOptions(examples=1))
 
-    assert both.uncompared
+    assert both.uncompared == ACROSS
     assert not one.uncompared
 
 

@@ -1,11 +1,15 @@
 """Migrations of agents of pydantic-ai, judged on the installed package."""
 
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import current_thread
 from typing import Any
 
 import pytest
 from pydantic_ai import Agent
+from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelRequest
 from pydantic_ai.tools import DeferredToolRequests
 from pydantic_ai.toolsets import FunctionToolset, WrapperToolset
@@ -280,3 +284,53 @@ def test_retry_of_an_older_release_answers_its_call_or_the_model(
     assert of_a_call == messages.our_result(parts[0])
     assert (of_a_call.role, of_a_call.tool_call_id) == ("tool", "c1")
     assert (of_an_answer.role, of_an_answer.content) == ("user", "Try again.")
+
+
+@dataclass
+class Counting(AbstractCapability[Any]):
+    """Counts the calls of a run; how it begins anew is ``again``'s."""
+
+    world: World
+    again: Callable[["Counting"], "Counting"]
+    calls: int = 0
+
+    async def for_run(self, ctx):
+        return self.again(self)
+
+    async def wrap_tool_execute(self, ctx, *, call, tool_def, args, handler):
+        self.calls += 1
+        self.world.effect("counted", self.calls)
+        return await handler(args)
+
+
+def begun_anew(counting: Counting) -> Counting:
+    counting.calls = 0
+    return counting
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        lambda counting: Counting(counting.world, counting.again),
+        replace,
+        copy,
+        begun_anew,
+    ],
+    ids=["made", "replaced", "copied", "the same"],
+)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_capability_of_one_run_is_watched_and_keeps_its_own_state(again, *, dynamic):
+    def subject(world):
+        counting = Counting(world, again)
+        given = (lambda _: again(counting)) if dynamic else counting
+        return agent_of(world, capabilities=[given])
+
+    script = ["assistant:[c1:t({})]", "assistant:a", "assistant:[c2:t({})]"]
+    runs: list[dict[str, Any]] = [{"input": ["user:hi"]}] * 2
+    world = {"agent": {"tools": [{"name": "t"}]}, "model_script": script, "runs": runs}
+
+    seen = play_alone(read_scenario(world), subject)
+
+    effects = [(each.call_id, each.data["data"]) for each in seen.trace.of("effect")]
+    assert effects == [("c1", 1), ("c2", 1)]
+    assert seen.hooks == {"Counting.wrap_tool_execute": 2}

@@ -18,7 +18,7 @@ from refengine import (
 )
 from refengine.profile import profile
 from refengine.testing import SubjectError, play_subject, run
-from refengine.testing.channels import Seen, project
+from refengine.testing.channels import CHANNELS, Seen, project
 from refengine.testing.session import whole
 from refengine.testing.world import EffectError
 from tests.neighbours import names_of_ours, worlds_of_neighbours
@@ -300,3 +300,28 @@ def test_result_of_a_wrapper_that_is_none_is_told_as_without_the_harness() -> No
     assert [each.value["error"] for each in seen.entries("errors")] == [
         "HookReturnError"
     ]
+
+
+@pytest.mark.parametrize(
+    "forgotten",
+    [None, "text", 7, {"role": "user"}, object(), Message("user", tool_calls=(None,))],
+    ids=str,
+)
+def test_what_is_no_message_in_a_history_is_a_difference_in_each_channel(
+    forgotten,
+) -> None:
+    def between(entry):
+        def rewrite(ctx, messages):
+            if any(entry is each for each in messages):
+                return ctx, messages
+            return ctx, [*messages[:-1], entry, messages[-1]]
+
+        return lambda _: [with_before_model_rewrite_history(rewrite)]
+
+    said = world(agent={"instruction": "a"}, model_script=["assistant:x"])
+    old, new = between(Message("user", "note")), between(forgotten)
+    ours, theirs = shown(said, old), shown(said, new)
+
+    changed = {each for each in CHANNELS if ours.text(each) != theirs.text(each)}
+    assert {"requests", "state"} <= changed <= {"requests", "state", "observed"}
+    assert divergence(said, old, new).code == "MESSAGE_CHANGED"

@@ -199,6 +199,39 @@ def test_streamed_tool_without_chunks_gives_its_result_as_one():
     assert ("tool_chunk", {"chunk": "{}"}) in recorded(spec, "stream")
 
 
+@pytest.mark.parametrize("kind", ["streamable", "both"])
+@pytest.mark.parametrize(
+    ("fails", "status", "result"), [(None, "completed", ""), ("no", "error", None)]
+)
+def test_tool_may_stream_nothing(
+    kind: str, fails: str | None, status: str, result: str | None
+) -> None:
+    tool = {
+        "name": "t",
+        "kind": kind,
+        "result": "r",
+        "chunks": [],
+        "stream_error": fails,
+    }
+    world = read_scenario(
+        {
+            "agent": {"tools": [tool]},
+            "model_script": ["assistant:[c1:t({})]", "assistant:done"],
+            "runs": [{"input": ["user:hi"], "streaming": True}],
+        }
+    )
+    seen = run(play(world, ReferenceEngine(SEED_001)))
+    told = world.model_dump(mode="json", exclude_defaults=True)
+
+    assert not seen.of("tool_chunk")
+    assert len(seen.of("stream_close")) == 3 - bool(fails)
+    assert [each.data["result"] for each in seen.of("tool_end")] == (
+        [] if result is None else [result]
+    )
+    assert seen.of("run_end")[0].data["status"] == status
+    assert read_scenario(told) == world
+
+
 def test_failing_tool_records_its_error():
     recorder = Recorder()
     tool: Any = RecordingTool(ToolSpec(name="t", error="no"), recorder=recorder)

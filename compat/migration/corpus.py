@@ -54,6 +54,7 @@ from refengine.testing.subject_worlds.word_edges import word_edges
 from refengine.testing.subject_worlds.words import Words, matching
 from refengine.testing.subject_worlds.worlds import (
     FAILING,
+    called_between,
     failures,
     flaky,
     of_classes,
@@ -65,8 +66,14 @@ LASTING: Final = frozenset(("interrupts", "cancelled"))
 """Families of worlds whose runs are kept, asked about or broken off; only these are."""
 POINTS: Final = "points"
 """The family of worlds that show where two engines differ."""
-KEYS: Final = (("state", "[*].values"), ("second_turn", "[*].values"))
-"""Keys of a state beside its messages, which only a graph has."""
+ACROSS: Final = (
+    ("state", "[*].values"),
+    ("second_turn", "[*].values"),
+    ("requests", "[*].tools[*].parameters.additionalProperties"),
+)
+"""What only one of two frameworks has: keys of a state beside its messages, and that a
+tool of one's own refuses further arguments, which pydantic-ai says by itself.
+"""
 AS_GIVEN: Final = "given"
 """How families of sessions that a user gave are called, with the number of the file."""
 
@@ -85,7 +92,7 @@ def fixed_worlds(words: Words) -> Iterator[tuple[str, object]]:
     yield from chain(alike(words), nested(words))
     for each in (*flaky(words), *of_classes(words)):
         yield "failures", each
-    for each in rounds(words):
+    for each in (*rounds(words), *called_between(words)):
         yield "long runs", each
 
 
@@ -275,7 +282,7 @@ def make_corpus(  # noqa: PLR0913  # what a corpus is made of
         spoken=spoken,
         slow=slow,
         additions=more,
-        uncompared=KEYS if graphs is not None and graphs.across else (),
+        uncompared=ACROSS if graphs is not None and graphs.across else (),
         points=points,
         moved=() if graphs is None else graphs.moved,
     )

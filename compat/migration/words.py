@@ -231,6 +231,9 @@ def vocabulary(refs: Sequence[SubjectRef], how: CheckOptions) -> Vocabulary:
         graphs = graph_words(sources.values(), old, schemas.values)
         if len(refs) > SIDES:  # of several new sides some may declare a context
             graphs = replace(graphs, moved=())
+        if graphs.across:  # each framework refuses arguments in words of its own
+            calls = edge_calls(schemas, words.some_names, refused=False)
+            words = replace(words, edge_calls=tuple(calls))
         return Vocabulary(words, graphs)
     scripts = [text for name, text in sources.items() if name.endswith(SUFFIXES)]
     told = (each for text in scripts for each in script_errors(text))

@@ -89,7 +89,8 @@ def _tool(tool: ToolSpec) -> str:
     text = f"{tool.name} ({tool.kind})"
     if tool.error is not None:
         return f"{text}, which fails with {tool.error!r}"
-    given = ", ".join(f'"{short(chunk)}"' for chunk in tool.chunks or (tool.result,))
+    cut = (tool.result,) if tool.chunks is None else tool.chunks
+    given = ", ".join(f'"{short(chunk)}"' for chunk in cut) or "nothing"
     asks = any(op.op in {"ask", "interrupt"} for op in tool.body)
     then = ", and asks before" if asks or tool.interrupt is not None else ""
     if tool.stream_error is not None and tool.kind != "invokable":

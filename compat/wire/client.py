@@ -103,7 +103,7 @@ class Tools:
         if recorded is not None:
             self.used[call.id] += 1
             return decoded(recorded[min(self.used[call.id], len(recorded)) - 1])
-        return decoded("".join(spec.chunks) or spec.result).replace(
+        return decoded("".join(spec.chunks or ()) or spec.result).replace(
             "<args>", call.arguments
         )
 

@@ -26,7 +26,7 @@ from refengine.testing.perform import (
     perform_config,
     perform_messages,
 )
-from refengine.testing.recorder import kept
+from refengine.testing.recorder import messages_seen
 from refengine.testing.scenario import (
     HandlerSpec,
     MiddlewareSpec,
@@ -166,7 +166,10 @@ class WorldHandler:
         self, ctx: Context, request: ModelRequest, next: ModelEndpoint
     ) -> Message | MessageStream:
         spec = self._spec.wrap_model or ModelWrapSpec()
-        seen = {"messages": kept(request.messages), "tools": names_of(request.tools)}
+        seen = {
+            "messages": messages_seen(request.messages),
+            "tools": names_of(request.tools),
+        }
         self._enter("wrap_model", ctx, seen)
         if self._me.world.recorder.cancelled:
             await self._me.world.recorder.breathe()
@@ -225,7 +228,7 @@ class WorldHandler:
         ctx: Context,
         messages: Sequence[Message],
     ) -> tuple[Context, Sequence[Message]]:
-        self._enter(hook, ctx, kept(messages))
+        self._enter(hook, ctx, messages_seen(messages))
         todo: Sequence[MessageOp] | None = getattr(self._spec, hook)
         return perform_messages(self._me, hook, ctx, messages, todo or ())
 

@@ -66,6 +66,7 @@ class ToolSpec(Spec):
     as they are; one for each execution, and the last for all further ones.
 
     It fails at once with ``error``, or with ``stream_error`` after its last chunk.
+    A stream without ``chunks`` gives its result in one, and with none of them nothing.
     Between two chunks of a stream ``chunk_ms`` pass.
     ``description`` and ``parameters``, a JSON schema, are what the model is told of it.
     ``interrupt`` comes after ``body``; ``<resume_data>`` or ``<answer>`` in ``result``
@@ -80,7 +81,7 @@ class ToolSpec(Spec):
     by_call: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
         default_factory=dict
     )
-    chunks: tuple[str, ...] = ()
+    chunks: tuple[str, ...] | None = None
     error: str | None = None
     stream_error: str | None = None
     body: tuple[BodyOp, ...] = ()

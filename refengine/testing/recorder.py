@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, TypeVar, cast
 
-from refengine.messages import FrozenDict, History, Json
+from refengine.messages import FrozenDict, History, Json, Message, ToolCall
 from refengine.testing.json_values import is_mapping
 from refengine.testing.trace import Observation, ObservationKind, Trace, to_json
 
@@ -46,6 +47,30 @@ def kept(values: Sequence[T]) -> Sequence[T]:
     """
     fixed = isinstance(values, tuple) or values.__class__ is History
     return values if fixed else tuple(values)
+
+
+def messages_seen(values: Sequence[Message]) -> Sequence[Message]:
+    """Return a history that stays as it is, and of which each entry is a message.
+
+    An engine looks at the first and the last message that a hook gives back, and not at
+    those between, so a helper that forgets its ``return`` puts None into a history. It
+    is put down as a message whose role is the name of its type, for all who read.
+    """
+    if all(map(_is_message, values)):
+        return kept(values)
+    return tuple(each if _is_message(each) else _no_message(each) for each in values)
+
+
+def _is_message(value: object) -> bool:
+    if not isinstance(value, Message):
+        return False
+    calls: tuple[object, ...] = value.tool_calls
+    return not calls or all(isinstance(each, ToolCall) for each in calls)
+
+
+def _no_message(value: object) -> Message:
+    role = cast("Any", type(value).__name__)
+    return Message(role, json.dumps(snapshot(value), sort_keys=True))
 
 
 def snapshot(value: object) -> Json:

@@ -29,7 +29,7 @@ from refengine.testing.notation import (
 )
 from refengine.testing.ops import ToolSpec
 from refengine.testing.own_tools import with_own_tools
-from refengine.testing.recorder import Recorder, kept, snapshot
+from refengine.testing.recorder import Recorder, kept, messages_seen, snapshot
 from refengine.testing.scenario import ModelChunks, ModelFailure, ScriptEntry
 from refengine.tools import Options, ToolInfo
 
@@ -163,7 +163,7 @@ class ScriptedModel:
         """Count and record a call; return its answer and how it fails, if it does."""
         self.begin_call(
             {
-                "messages": kept(messages),
+                "messages": messages_seen(messages),
                 "tools": kept(tools),
                 "options": snapshot(options),
                 "ctx": ctx.get("h", "-"),
@@ -311,8 +311,9 @@ class RecordingTool:
         self, ctx: Context, arguments: str, options: Options
     ) -> StreamReader[str]:
         answer = await self._begin("stream", ctx, arguments, options)
-        chunks = tuple(map(decoded, self._spec.chunks))
-        chunks = chunks or (self._result(ctx, arguments),)
+        cut = self._spec.chunks
+        whole = (self._result(ctx, arguments),)
+        chunks = whole if cut is None else tuple(map(decoded, cut))
         chunks = tuple(_with_answer(chunk, answer) for chunk in chunks)
         return StreamReader(self._chunks(chunks, ctx))
 
@@ -347,7 +348,7 @@ class RecordingTool:
         data: dict[str, Any] = {
             "name": self.info.name,
             "arguments": arguments,
-            "implementation": self._spec.result or "".join(self._spec.chunks),
+            "implementation": self._spec.result or "".join(self._spec.chunks or ()),
             "mode": mode,
             "options": snapshot(options),
             "ctx": ctx.get("h", "-"),

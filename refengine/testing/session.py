@@ -41,7 +41,7 @@ from refengine.testing.notation import parse_message, show_chunk, show_message
 from refengine.testing.ops import CallerOp
 from refengine.testing.own_failures import told
 from refengine.testing.points import class_of, point_of
-from refengine.testing.recorder import KEPT, Recorder
+from refengine.testing.recorder import KEPT, Recorder, messages_seen
 from refengine.testing.result_events import ReceivedEvent, unlike
 from refengine.testing.scenario import AgentSpec, RunSpec, Scenario
 from refengine.testing.trace import Trace
@@ -210,7 +210,8 @@ class Session:
         turn: dict[str, Json] = {"continues": True} if spec.continues else {}
         if spec.resume is not None:
             turn = {"resume": spec.resume}
-        self._recorder.add("run_start", {"messages": messages, **turn})
+        seen = messages_seen(messages)
+        self._recorder.add("run_start", {"messages": seen, **turn})
         self._outcome, self._interrupts = None, ()
         try:
             await self._consumed(spec, given)
@@ -312,7 +313,7 @@ class Session:
         data = {
             "status": outcome.status,
             "answer": outcome.answer,
-            "messages": outcome.messages,
+            "messages": messages_seen(outcome.messages),
             "iterations": outcome.iterations,
         }
         self._recorder.add("run_end", data)

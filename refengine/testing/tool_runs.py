@@ -86,7 +86,7 @@ class ToolRuns:
 
     def begin(self, arguments: str) -> None:
         """Put down that a run begins."""
-        implementation = self._spec.result or "".join(self._spec.chunks)
+        implementation = self._spec.result or "".join(self._spec.chunks or ())
         started(self._world.recorder, self._spec.name, arguments, implementation)
 
     def end(self, arguments: str) -> str:
@@ -97,7 +97,7 @@ class ToolRuns:
             recorder.add("tool_error", {"error": failure}, call_id)
             raise error_at(failure, "tool")
         recorded = self._recorded(call_id or "")
-        made = "".join(map(decoded, self._spec.chunks)) or self._spec.result
+        made = "".join(map(decoded, self._spec.chunks or ())) or self._spec.result
         result = decoded(made).replace("<args>", arguments)
         result = result if recorded is None else decoded(recorded)
         recorder.add("tool_end", {"result": result}, call_id)

@@ -312,7 +312,7 @@ class World:
         changed = {
             "name": self.numbered(spec.name),
             "result": self.numbered(spec.result),
-            "chunks": tuple(map(self.numbered, spec.chunks)),
+            "chunks": spec.chunks and tuple(map(self.numbered, spec.chunks)),
         }
         return spec.model_copy(update=changed)
 

@@ -188,11 +188,24 @@ def our_result(part: object) -> Message:
         return _our_retry(part)
     return Message(
         "tool",
-        part.model_response_str(**_UNMARKED),
+        _as_others_write(part.content, part.model_response_str(**_UNMARKED)),
         tool_call_id=part.tool_call_id,
         name=part.tool_name or None,
         **_own(part.metadata),
     )
+
+
+def _as_others_write(content: object, told: str) -> str:
+    """Return a result as text; one that is no text as JSON with spaces.
+
+    How JSON is spaced is the framework's, and a result that is text stays as it is.
+    """
+    if isinstance(content, str):
+        return told
+    try:
+        return json.dumps(json.loads(told), ensure_ascii=False)
+    except ValueError:
+        return told
 
 
 def our_answer(response: ModelResponse) -> Message:

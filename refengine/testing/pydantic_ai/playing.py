@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 
 from pydantic_ai import Agent, RunContext
-from pydantic_ai.capabilities import AbstractCapability, Hooks
+from pydantic_ai.capabilities import AbstractCapability, Hooks, WrapperCapability
 from pydantic_ai.exceptions import UsageLimitExceeded
 from pydantic_ai.messages import (
     AgentStreamEvent,
@@ -40,7 +40,7 @@ from pydantic_ai.tools import (
     ToolDefinition,
     ToolDenied,
 )
-from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
+from pydantic_ai.toolsets import AbstractToolset, FunctionToolset, ToolsetTool
 from pydantic_ai.usage import UsageLimits
 
 from refengine.messages import Json, Message, MessageChunk, join_chunks
@@ -239,13 +239,54 @@ class AgentRuns:
         self._world.recorder.add("event", data, call_id)
 
     def _watch(self, capability: AbstractCapability[Any]) -> None:
-        """Count the hooks of a capability that its author wrote."""
+        """Count the hooks of a capability that its author wrote.
+
+        One that makes another for each run has that one watched, too. It may be a copy,
+        with what was put on this one: that would go on with this one's own state.
+        """
         for stage in _stages_of(capability):
             name = f"{type(capability).__name__}.{stage}"
-            hook = getattr(capability, stage)
-            object.__setattr__(
-                capability, stage, self._hooks.watched(hook, name, stage)
-            )
+            hook = _as_written(capability, stage)
+            self._put(capability, stage, self._hooks.watched(hook, name, stage))
+        if type(capability).for_run is not AbstractCapability.for_run:
+            for_run = _as_written(capability, "for_run")
+            self._put(capability, "for_run", self._watching(for_run))
+        if isinstance(capability, WrapperCapability):  # some stand in for the inner one
+            inner: AbstractCapability[Any] = capability.wrapped
+            inner.apply(self._watch)
+
+    def _put(
+        self,
+        capability: AbstractCapability[Any],
+        name: str,
+        watched: Callable[..., Any],
+    ) -> None:
+        vars(watched)[WATCHED] = True
+        object.__setattr__(capability, name, watched)
+
+    def _watching(self, for_run: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what makes a capability for a run, and has it watched."""
+
+        @functools.wraps(for_run)
+        async def watching(ctx: RunContext[Any]) -> AbstractCapability[Any]:
+            made: AbstractCapability[Any] = await for_run(ctx)
+            made.apply(self._watch)
+            return made
+
+        return watching
+
+
+WATCHED: Final = "refengine_watched"
+"""The mark of a method that was put into the place of a capability's own."""
+
+
+def _as_written(capability: AbstractCapability[Any], name: str) -> Callable[..., Any]:
+    """Return a method of a capability, without what was put into its place."""
+    given: object = vars(capability).get(name)
+    if hasattr(given, WATCHED):
+        object.__delattr__(capability, name)
+    found: Callable[..., Any] = getattr(capability, name)
+    return found
 
 
 @contextmanager
@@ -277,11 +318,12 @@ class _Observing(AbstractCapability[Any]):
         handler: Callable[[dict[str, Any]], Awaitable[Any]],
     ) -> Any:  # noqa: ANN401  # whatever a tool gives
         """Run it, as the call that it is."""
-        del ctx, tool_def
+        del ctx
         with calling(call.tool_call_id):
             if call.tool_name in self._observed:
                 return await handler(args)
-            with OwnExecution(self._world, call.tool_name, written(args)) as done:
+            given = written(_without_defaults(args, call, tool_def))
+            with OwnExecution(self._world, call.tool_name, given) as done:
                 return done(await handler(args))
 
 
@@ -308,13 +350,44 @@ def _observe(leaf: FunctionToolset[Any], world: World) -> None:
     inner = inspect.unwrap(leaf.call_tool)
 
     @functools.wraps(inner)
-    async def call_tool(name: str, tool_args: dict[str, Any], *more: Any) -> Any:  # noqa: ANN401  # as the toolset's own
+    async def call_tool(
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[Any],
+        made: ToolsetTool[Any],
+    ) -> Any:  # noqa: ANN401  # as the toolset's own
         if isinstance(leaf.tools.get(name), ScriptedAgentTool):
-            return await inner(name, tool_args, *more)
-        with OwnExecution(world, name, written(tool_args)) as done:
-            return done(await inner(name, tool_args, *more))
+            return await inner(name, tool_args, ctx, made)
+        given = _without_defaults(tool_args, _asked(ctx), made.tool_def)
+        with OwnExecution(world, name, written(given)) as done:
+            return done(await inner(name, tool_args, ctx, made))
 
     object.__setattr__(leaf, "call_tool", call_tool)
+
+
+def _asked(ctx: RunContext[Any]) -> ToolCallPart | None:
+    """Return the call that is run, as the model made it."""
+    parts = (part for each in reversed(ctx.messages) for part in each.parts)
+    calls = (part for part in parts if isinstance(part, ToolCallPart))
+    return next((c for c in calls if c.tool_call_id == ctx.tool_call_id), None)
+
+
+def _without_defaults(
+    args: Mapping[str, Any], call: ToolCallPart | None, told: ToolDefinition
+) -> dict[str, Any]:
+    """Return arguments without those that the framework put in for lack of any.
+
+    Others run a tool with what the model gave, and leave defaults to its function.
+    """
+    given = set[str]() if call is None else call.args_as_dict().keys()
+    fields: Mapping[str, Any] = told.parameters_json_schema.get("properties", {})
+    return {
+        name: value
+        for name, value in args.items()
+        if name in given
+        or "default" not in fields.get(name, {})
+        or value != fields[name]["default"]
+    }
 
 
 STAGES: Final = tuple(

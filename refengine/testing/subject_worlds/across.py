@@ -2,10 +2,11 @@
 
 What these answer differently by themselves, whatever a subject does, would hide what a
 port does, so a world is changed until both do the same there: a call of a tool that is
-not there, arguments that a schema refuses, an answer of nothing, calls beside one that
-fails, results in another order than their calls, an instruction with space around it,
-a caller's limit, which counts requests in one and steps in the other, and tools that
-return directly, which only one has. The guide of such ports names each.
+not there, arguments that a schema refuses, an answer of nothing, calls in a stream that
+breaks off, calls beside one that fails, results in another order than their calls, an
+instruction with space around it, a caller's limit, which counts requests in one and
+steps in the other, and tools that return directly, which only one has.
+The guide of such ports names each.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ SAID: Final = "-"
 """What a model says that said nothing: one framework asks it again, one ends."""
 ASKED: Final = "user:go"
 """What a user says last where a run is given no such thing."""
-UNFIT: Final = '"unfit"'
+UNFIT: Final = "unfit"
 
 
 def across(world: Data, own_tools: Collection[str] = ()) -> Data:
@@ -71,6 +72,8 @@ def _entry(entry: Any, failing: Collection[str]) -> object:  # noqa: ANN401  # J
     if "chunks" not in entry:
         return entry
     messages = [_said(parse_message(e), failing, whole=False) for e in entry["chunks"]]
+    if "stream_error" in entry:  # whether a call was told by then is decided otherwise
+        messages = [replace(each, tool_calls=()) for each in messages]
     calls = [call for each in messages for call in each.tool_calls]
     kept, content = _kept(calls, failing), "".join(each.content for each in messages)
     chunks = [_only(each, kept) for each in messages]
@@ -109,7 +112,15 @@ def _kept(calls: Sequence[ToolCall], failing: Collection[str]) -> Sequence[ToolC
 
 
 def _refused(call: ToolCall) -> bool:
-    return is_own(call.name) and UNFIT in call.arguments
+    """Tell whether a tool of the subject's may refuse what it is called with.
+
+    A search puts other numbers into calls, of which one that wants an integer takes
+    some.
+    """
+    if not is_own(call.name):
+        return False
+    values = json.loads(call.arguments)
+    return UNFIT in values or isinstance(values.get("integer"), float)
 
 
 def _plain(call: ToolCall) -> ToolCall:

@@ -46,6 +46,8 @@ FRAMEWORK: Final = frozenset(
 )
 """Names of tools that are the framework's own."""
 TRANSFER: Final = "transfer_to_agent"
+OTHER: Final = "other"
+"""A tool of the world's, where a source names none."""
 AGENTS: Final = 6
 """Transfers go to so many agents by name."""
 LATEST: Final = 6
@@ -119,6 +121,19 @@ def _later(words: Words) -> Sequence[int]:
     return [n for n in words.numbers if 0 < n <= LATEST][:2] or [1]
 
 
+def _transferred_between(name: str, tool: str, most: int) -> Data:
+    """Return a run in which a tool is called so often, some of it behind a transfer.
+
+    What counts for a whole run goes on there, and what belongs to one agent begins.
+    """
+    asked = [ToolCall(f"before{at}", tool, "{}") for at in range(max(1, most - 1))]
+    asked.append(ToolCall("over", TRANSFER, json_text({"agent_name": name})))
+    asked += [ToolCall(f"behind{at}", tool, "{}") for at in range(max(2, most))]
+    script = [*(answer("", [each]) for each in asked), "assistant:done"]
+    agent: Data = {"tools": [{"name": tool, "result": "<args>"}]}
+    return {"agent": agent, "model_script": script, "runs": [{"input": [GO]}]}
+
+
 def _transferred_later(name: str, most: int) -> Data:
     """Return a session with so many answers, then a transfer, and one turn more.
 
@@ -168,9 +183,13 @@ def adk_inputs(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
         )
         streamed = [{**run, "streaming": at % 2 == 1} for run in made["runs"]]
         yield "transfers", {**made, "runs": streamed}
+    tool = next(
+        (n for n in words.names if n not in {*names[:AGENTS], *FRAMEWORK}), OTHER
+    )
     for most in _later(words):
         for name in more.agents[:AGENTS]:
             yield "transfers", _transferred_later(name, most)
+            yield "transfers", _transferred_between(name, tool, most)
     for number, name in enumerate(more.agents[:AGENTS]):
         fails = ("tool", "model")[number % 2]
         yield "transfers", fixed_world(f"failing after: {fails}", there=[name])

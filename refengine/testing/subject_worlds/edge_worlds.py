@@ -38,13 +38,20 @@ NAMES: Final = 4
 """Arguments of which no line says whose they are go to so many tools."""
 
 
-def edge_calls(schemas: DeclaredSchemas, names: Sequence[str]) -> Iterator[Named]:
+def edge_calls(
+    schemas: DeclaredSchemas, names: Sequence[str], *, refused: bool = True
+) -> Iterator[Named]:
     """Yield calls at the edges of schemas, those of all tools in turn.
 
     ``names`` are those of tools, for classes of which no line says what is held against
-    them: each of these is called at once.
+    them: each of these is called at once. Unless ``refused``, a tool of the subject's
+    is given only what it takes, and nothing more.
     """
-    rows = [_edges((name,), some) for name, some in schemas.tools.items()]
+    closed = {} if refused else {"additionalProperties": False}
+    rows = [
+        _edges((name,), [{**each, **closed} for each in some], refused=refused)
+        for name, some in schemas.tools.items()
+    ]
     if schemas.checked:
         rows.append(_edges(tuple(names[:NAMES]), schemas.checked))
     yield from [*dict.fromkeys(_in_turn(rows))][:CALLS]
@@ -64,9 +71,11 @@ def typical_answers(schemas: DeclaredSchemas) -> Iterator[tuple[str, str]]:
         yield from ((tool, json_text(typical(schema))) for tool in (name, *FINAL))
 
 
-def _edges(names: tuple[str, ...], schemas: Iterable[Schema]) -> list[Named]:
+def _edges(
+    names: tuple[str, ...], schemas: Iterable[Schema], *, refused: bool = True
+) -> list[Named]:
     """Return objects at the edges of schemas, with who is given them."""
-    found = _in_turn(list(map(edges, schemas)))
+    found = [e for e in _in_turn(list(map(edges, schemas))) if refused or e.fits]
     return [(names, json_text(e.value)) for e in found if is_mapping(e.value)]
 
 

@@ -43,6 +43,17 @@ FLAKY: Final = 6
 """So often in a row a flaky tool fails at most."""
 COUNTED: Final = 4
 """For so many of the subject's numbers a tool fails as often."""
+NAMED: Final = 4
+"""So many tools of the subject's names fail in turn."""
+BETWEEN: Final = 6
+"""So many are called between two calls of each other."""
+KEYS: Final = frozenset(
+    (
+        *("ai", "args", "configurable", "content", "human", "id", "messages"),
+        *("name", "role", "status", "tool_call_id", "tool_calls", "type"),
+    )
+)
+"""Names by which sources read messages and calls: seldom those of their tools."""
 CLASSES: Final = 6
 """So many classes of errors a tool fails with, at most."""
 FAILING: Final = (
@@ -118,6 +129,34 @@ def flaky(words: Words) -> Iterator[Data]:
                 kit = Kit(words, f"flaky/{fails}/{kind}")
                 yield _flaky(kit, fails, kind, in_runs=False)
                 yield _flaky(kit, fails, kind, in_runs=True)
+    # Who does so for one tool only is told by a failure of that one.
+    for name in _tools_named(words)[:NAMED]:
+        for fails in numbers[:2] or [1]:
+            kit = Kit(words, f"flaky/{fails}/{name}")
+            yield _flaky(kit, fails, KINDS[0], in_runs=False, name=name)
+
+
+def called_between(words: Words) -> Iterator[Data]:
+    """Yield a run in which each tool is called with equal arguments after each other.
+
+    Who remembers what a tool gave, and forgets it when another one has changed
+    something, is told by a call of the one, of the other, and of the one again.
+    """
+    names = _tools_named(words)[:BETWEEN]
+    if len(names) < 2:  # nothing comes between
+        return
+    asked = [names, *(each for name in names for each in ((name,), names))]
+    calls = [
+        [ToolCall(f"b{at}-{n}", name, "{}") for n, name in enumerate(some)]
+        for at, some in enumerate(asked)
+    ]
+    tools = [{"name": name, "result": "<args>"} for name in names]
+    script = [*(answer("", each) for each in calls), DONE]
+    yield {
+        "agent": {"tools": tools},
+        "model_script": script,
+        "runs": [{"input": list(GO)}],
+    }
 
 
 def rounds(words: Words) -> Iterator[Data]:
@@ -156,6 +195,11 @@ def of_classes(words: Words) -> Iterator[Data]:
             failing = [{"error": error} for error in row[:times]]
             runs = [{"input": list(GO)}] * 2
             yield {"agent": {}, "model_script": [*failing, DONE] * 2, "runs": runs}
+
+
+def _tools_named(words: Words) -> Sequence[str]:
+    """Return the names of a source that its tools may have."""
+    return [name for name in words.names if name not in KEYS]
 
 
 def _flaky(
