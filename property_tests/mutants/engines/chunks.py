@@ -203,11 +203,6 @@ async def _texts(chunks: Chunks) -> Chunks:
             yield chunk
 
 
-def _with_last_id(chunks: Sequence[MessageChunk]) -> Sequence[MessageChunk]:
-    ids = [None, *(each.id for each in chunks if each.id)]
-    return [replace(each, id=ids[-1]) for each in chunks]
-
-
 MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "empty-chunk-ends-a-stream",
@@ -284,11 +279,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A streamed answer that calls tools has no text in the history.",
         "STR-010 STR-014",
         _joined_as(_same, _text_or_calls),
-    ),
-    broken(
-        "last-id-counts",
-        "A streamed answer has the last of the ids that its chunks bring.",
-        "MSG-007",
-        _joined_as(_with_last_id),
     ),
 )
