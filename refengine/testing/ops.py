@@ -69,6 +69,7 @@ class ToolSpec(Spec):
     A stream without ``chunks`` gives its result in one, and with none of them nothing.
     Between two chunks of a stream ``chunk_ms`` pass.
     ``description`` and ``parameters``, a JSON schema, are what the model is told of it.
+    With ``spoils_options`` it writes into the options that it is given, if it can.
     ``interrupt`` comes after ``body``; ``<resume_data>`` or ``<answer>`` in ``result``
     and ``chunks`` stand for what the last interrupt of the call was answered.
     """
@@ -89,6 +90,7 @@ class ToolSpec(Spec):
     delay_ms: int = Field(default=0, ge=0)
     chunk_ms: int = Field(default=0, ge=0)
     at_most_once: bool = False
+    spoils_options: bool = False
 
 
 class Op(Spec):
@@ -104,12 +106,16 @@ class RecordOp(Op):
 
 
 class AppendInstruction(Op):
-    """Instruction + ``sep`` + ``text``; ``<run>`` is the number of the run."""
+    """Instruction + ``sep`` + ``text``; ``<run>`` is the number of the run.
+
+    With ``instead`` the text, which may be empty, stands in the instruction's place.
+    """
 
     op: Literal["append_instruction"]
     sep: str = ""
     text: str = ""
     if_base_empty: Literal["replace"] | None = None
+    instead: bool = False
 
 
 class AppendTools(Op):

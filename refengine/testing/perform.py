@@ -130,7 +130,8 @@ def perform_config(
         elif isinstance(op, ops.AppendInstruction):
             text = me.world.numbered(op.text)
             alone = op.if_base_empty == "replace" and not config.instruction
-            config.instruction = text if alone else config.instruction + op.sep + text
+            before = "" if alone or op.instead else config.instruction + op.sep
+            config.instruction = before + text
         else:
             ctx = _perform_tools(me, ctx, config, op)
     return ctx

@@ -53,7 +53,8 @@ class ToolWrapSpec(Spec):
     stands for what it was answered. ``set_options`` joins the options of this call,
     with ``clear_options`` it stands in their place. With ``new_input`` it hands on an
     input of its own making in place of the one it got; with ``in_place`` it edits the
-    result that it got, and makes no new one.
+    result that it got, and makes no new one. What it streams fails with
+    ``stream_error`` after its last chunk.
     """
 
     id: str = ""
@@ -83,6 +84,7 @@ class ToolWrapSpec(Spec):
     map_result: str | None = None
     set_result: str | None = None
     set_stream: tuple[str, ...] | None = None
+    stream_error: str | None = None
 
     def with_own(self) -> Iterator[ToolWrapSpec]:
         """Yield it, and what it does for single tools by name."""
@@ -228,7 +230,8 @@ class AgentSpec(Spec):
     """An agent; every key may be left out.
 
     ``output_key`` is the name under which the caller keeps the answer of a run.
-    ``<name>`` and ``<args>`` in ``unknown_tools_handler`` stand for those of the call.
+    ``<name>`` and ``<args>`` in ``unknown_tools_handler`` stand for those of the call,
+    ``<asked>`` for how often it was asked.
     """
 
     name: str = ""
@@ -244,10 +247,10 @@ class AgentSpec(Spec):
     output_key: str | None = None
     retry: RetrySpec | None = None
 
-    def answer_for(self, name: str, arguments: str) -> str:
-        """Return what ``unknown_tools_handler`` answers a call of that tool."""
-        text = (self.unknown_tools_handler or "").replace("<args>", arguments)
-        return text.replace("<name>", name)
+    def answer_for(self, name: str, arguments: str, asked: int) -> str:
+        """Return what ``unknown_tools_handler`` answers a call, asked so often."""
+        text = (self.unknown_tools_handler or "").replace("<asked>", str(asked))
+        return text.replace("<args>", arguments).replace("<name>", name)
 
     @model_validator(mode="after")
     def _refer_back(self) -> AgentSpec:
@@ -367,6 +370,9 @@ class RunSpec(Spec):
     for approval denies; all others are approved. ``replies`` answer what a graph waits
     for in turn, and the first again after the last.
 
+    Of each stream its consumer reads so many chunks as ``reads`` says, all of them by
+    default, and closes it.
+
     ``checkpoint`` is the key under which the run is kept. With ``resume`` the run of
     that key goes on instead: it has no input, and is streamed if that one was. What
     waits is answered null, all of it; or only what ``targets`` or ``answers`` name. The
@@ -386,6 +392,7 @@ class RunSpec(Spec):
     replies: tuple[ReplySpec, ...] = ()
     denies: tuple[str, ...] = ()
     streaming: bool = False
+    reads: PositiveInt | None = None
     via: Literal["agent", "runner"] = "agent"
     agent: int = Field(default=0, ge=0)
     checkpoint: str | None = None

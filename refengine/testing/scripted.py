@@ -272,6 +272,12 @@ def _with_answer(text: str, answer: str | None) -> str:
     return text.replace("<answer>", answer).replace("<resume_data>", answer)
 
 
+def _spoil(options: Any) -> None:  # noqa: ANN401  # whatever an engine hands on
+    """Write into the options of a call, unless nobody can."""
+    with suppress(TypeError):
+        options["spoiled"] = True
+
+
 class RecordingTool:
     """A tool that gives what its spec says and records each execution.
 
@@ -332,6 +338,8 @@ class RecordingTool:
         again = is_reentry()
         self.executions += not again
         self._start(mode, ctx, arguments, options)
+        if self._spec.spoils_options:
+            _spoil(options)
         if self._spec.delay_ms:
             await asyncio.sleep(self._spec.delay_ms / 1000)
         if self.recorder.cancelled:

@@ -128,6 +128,7 @@ class Session:
         self._left: dict[int, Sequence[Message]] = {}
         self._outcome: RunResult | None = None
         self._asked = 0.0
+        self._reads: int | None = None
         self._pending: dict[str, Sequence[Pending]] = {}
         self._interrupts: Sequence[Pending] = ()
         self.moments: list[float] = []
@@ -212,7 +213,7 @@ class Session:
             turn = {"resume": spec.resume}
         seen = messages_seen(messages)
         self._recorder.add("run_start", {"messages": seen, **turn})
-        self._outcome, self._interrupts = None, ()
+        self._outcome, self._interrupts, self._reads = None, (), spec.reads
         try:
             await self._consumed(spec, given)
             outcome = self._outcome
@@ -372,10 +373,11 @@ class Session:
             return {**seen, "message": event.message and show_message(event.message)}
         times: list[float] = []
         came = self._recorder.now()
-        chunks, failure = await _read(event.stream, self._recorder.now, times)
+        now, most = self._recorder.now, self._reads
+        chunks, failure = await _read(event.stream, now, times, most)
         if self._recorder.timed:
             seen["times"] = [self._asked, came, *times]
-        read = tuple(chunks) if failure is None else None
+        read = tuple(chunks) if failure is None and most is None else None
         received[-1] = ReceivedEvent(event, read)
         self._add_whole(seen, chunks)
         seen["stream"] = [_shown(chunk, event.call_id) for chunk in chunks]
@@ -425,14 +427,20 @@ def _succeeded(outcome: RunResult) -> bool:
 
 
 async def _read(
-    stream: StreamReader[Chunk], now: Callable[[], float], times: list[float]
+    stream: StreamReader[Chunk],
+    now: Callable[[], float],
+    times: list[float],
+    most: int | None = None,
 ) -> tuple[list[Chunk], Exception | None]:
-    """Read a stream to its end; put down when each chunk came."""
+    """Read so many chunks of a stream, or all; put down when each came."""
     chunks: list[Chunk] = []
     try:
         async for chunk in stream:
             chunks.append(chunk)
             times.append(now())
+            if len(chunks) == most:
+                await stream.aclose()
+                break
     except Exception as error:  # noqa: BLE001  # what the consumer would have got
         return chunks, error
     return chunks, None

@@ -157,6 +157,7 @@ class World:
         self._state: ChatModelAgentState | None = None
         self._states = 0
         self._executed: Counter[str] = Counter()
+        self._asked = 0
         self._langchain: LangChainWorld | None = None
         self._adk: AdkFace | None = None
         self._pydantic_ai: PydanticAIFace | None = None
@@ -219,7 +220,7 @@ class World:
             tools=list(self.tools),
             return_directly=dict(spec.return_directly),
             tool_call_middlewares=self.tool_call_middlewares,
-            unknown_tools_handler=(None if answer is None else spec.answer_for),
+            unknown_tools_handler=(None if answer is None else self._unknown),
             sequential=spec.sequential,
         )
         return ChatModelAgentConfig(
@@ -246,6 +247,11 @@ class World:
 
         later = tuple(LaterModel(self.model, name) for name in spec.fall_back)
         return ModelRetry(spec.max_retries, is_named, backoff, later)
+
+    def _unknown(self, name: str, arguments: str) -> str:
+        """Answer a call of a tool that is not there."""
+        self._asked += 1
+        return self._spec.answer_for(name, arguments, self._asked)
 
     def goes_on_from(self, other: World) -> None:
         """Go on where another world of this agent stands, as in another process.

@@ -247,6 +247,8 @@ class Streamed:
         self, result: StreamToolCallResult, spec: ToolWrapSpec
     ) -> StreamToolCallResult:
         reader = _edited_stream(result.result, spec)
+        if spec.stream_error is not None:
+            reader = StreamReader(_failing(reader, spec.stream_error))
         if not spec.in_place:
             return StreamToolCallResult(reader)
         result.result = reader
@@ -281,6 +283,16 @@ async def _instead(
     await reader.aclose()
     for chunk in chunks:
         yield chunk
+
+
+async def _failing(reader: StreamReader[str], error: str) -> AsyncIterator[str]:
+    """Fail behind the last chunk."""
+    try:
+        async for chunk in reader:
+            yield chunk
+        raise scripted_error(error)
+    finally:
+        await reader.aclose()
 
 
 async def _after(prefix: str, reader: StreamReader[str]) -> AsyncIterator[str]:

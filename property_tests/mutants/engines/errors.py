@@ -18,6 +18,7 @@ from property_tests.mutants.patching import (
     patch,
     wrong,
 )
+from refengine.chain import INNERMOST
 from refengine.context import Context
 from refengine.errors import HookError, ToolError
 from refengine.messages import Message
@@ -124,6 +125,17 @@ def _swallowed(right: Right) -> Right:
     return rewrite
 
 
+def _of_the_tool(right: Right) -> Right:
+    async def drain(self: Given) -> Given:
+        try:
+            return await right(self)
+        except Exception as error:
+            self.scope.faults = {id(error): (error, INNERMOST)}
+            raise
+
+    return drain
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "pipeline-goes-on",
@@ -185,5 +197,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "An error of a model hook ends its pipeline, and nobody is told.",
         "ERR-001 ERR-002",
         patch("pipeline.rewrite", _swallowed),
+    ),
+    broken(
+        "broken-stream-is-the-tools",
+        "What a wrapper raised in a stream is told as an error of the tool.",
+        "ERR-023",
+        patch("stream.drain", _of_the_tool),
     ),
 )

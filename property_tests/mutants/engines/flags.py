@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from property_tests.mutants.around import configured
 from property_tests.mutants.mutant import Door, Mutant
 from property_tests.mutants.patching import (
     Given,
@@ -16,10 +17,11 @@ from property_tests.mutants.patching import (
     patch,
     wrong,
 )
+from refengine.agent import ChatModelAgentConfig
 from refengine.chain import SCOPE
 from refengine.context import Context
 from refengine.messages import Message, ToolCall
-from refengine.tools import ToolCallInput
+from refengine.tools import ToolCallInput, ToolMeta, as_meta
 
 FOR_ONE_CALL: Final = "What a wrapper takes out of a request is hidden in that call."
 
@@ -194,6 +196,59 @@ def _was_added(run: Given, call: ToolCall) -> bool:
     return all(meta.name != call.name for meta in run.plan.registered)
 
 
+def _flags_outlive() -> Sequence[Patch]:
+    gone: dict[str, bool | None] = {}
+
+    def planning(right: Right) -> Right:
+        async def plan(self: Given, *given: Given) -> Given:
+            gone.clear()
+            return await right(self, *given)
+
+        return plan
+
+    def folding(right: Right) -> Right:
+        def update(self: Given, left: Sequence[Given]) -> Given:
+            before = {each.name: each.return_directly for each in self.metas}
+            metas, names = right(self, [_with_flag(each, gone) for each in left])
+            gone.update({name: before[name] for name in names})
+            return metas, names
+
+        return update
+
+    return patch("planner.plan", planning), patch("planner.fold", folding)
+
+
+def _with_flag(tool: Given, flags: Mapping[str, bool | None]) -> ToolMeta:
+    meta = as_meta(tool)
+    if meta.return_directly is None and meta.name in flags:
+        return replace(meta, return_directly=flags[meta.name])
+    return meta
+
+
+def _without_replaced(config: ChatModelAgentConfig) -> ChatModelAgentConfig:
+    tools = config.tools_config
+    added = {
+        as_meta(tool).name
+        for each in config.middlewares
+        for tool in each.additional_tools
+    }
+    replaced = added.intersection(as_meta(each).name for each in tools.tools)
+    flags = {k: v for k, v in tools.return_directly.items() if k not in replaced}
+    return replace(config, tools_config=replace(tools, return_directly=flags))
+
+
+def _answer_by_id(right: Right) -> Right:
+    def settle(self: Given, batch: Given) -> Given:
+        direct = right(self, batch)
+        if direct:
+            id_ = self.answer.tool_call_id
+            found = (each for each in batch.calls if each.call.id == id_)
+            self.answer = next(found).message()
+        return direct
+
+    return settle
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "raw-direct-answer",
@@ -268,5 +323,23 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A tool that the request lacked runs if a handler added it.",
         "TOOL-018",
         _hidden_run(_was_added),
+    ),
+    wrong(
+        "flag-outlives-its-tool",
+        "A tool that is added again has the flag with which it was removed.",
+        "RD-007",
+        PatchedDoor("flag-outlives-its-tool", _flags_outlive),
+    ),
+    wrong(
+        "replaced-tool-without-flag",
+        "A struct's tool that takes a configured one's place is not a direct one.",
+        "RD-001",
+        configured(_without_replaced),
+    ),
+    broken(
+        "direct-answer-by-id",
+        "The answer of a direct call is the first result under its id.",
+        "RD-010",
+        patch("loop.settle", _answer_by_id),
     ),
 )

@@ -54,6 +54,10 @@ def _base_only(_: Right) -> Right:
     return joined
 
 
+def _never_empty(planner: Given, left: Given) -> Given:
+    return replace(left, instruction=left.instruction or planner.instruction)
+
+
 def _structs_last(planner: Given, left: Given) -> Given:
     structs = planner.extensions.middlewares
     additions = "".join(f"\n{each.struct.additional_instruction}" for each in structs)
@@ -271,5 +275,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "An agent without an instruction is given one.",
         "INS-002",
         _with_text(lambda text: text or "Be helpful."),
+    ),
+    broken(
+        "emptied-instruction-is-back",
+        "An instruction that a handler emptied is that of the configuration.",
+        "INS-008",
+        _planned(_never_empty),
     ),
 )

@@ -145,6 +145,15 @@ def _swallowed(right: Right) -> Right:
     return opened
 
 
+def _calls_go_on(right: Right) -> Right:
+    async def leave(self: Given) -> None:
+        batch, self.batch = self.batch, None
+        await right(self)
+        self.batch = batch
+
+    return leave
+
+
 def _completed(left: RunResult) -> RunResult:
     return replace(left, status="completed") if left.status == "cancelled" else left
 
@@ -203,5 +212,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A run that was cancelled has the status completed.",
         "RUN-022",
         handing_back(_completed),
+    ),
+    broken(
+        "calls-outlive-their-run",
+        "The calls of a run that is cancelled go on behind it.",
+        "RUN-014 RUN-025",
+        patch("loop.leave", _calls_go_on),
     ),
 )

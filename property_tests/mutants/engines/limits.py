@@ -24,6 +24,8 @@ from refengine.errors import ModelError, ToolError
 from refengine.messages import Message, ToolCall
 
 DEFAULT: Final = "An agent that is given no max_iterations has twenty."
+FEW_HOOKS: Final = 256
+"""So many hooks of a pass hand their context on, in an engine that counts in a byte."""
 
 
 def _limit(given: int, taken: int) -> Door:
@@ -126,6 +128,21 @@ def _openings_first(right: Right) -> Right:
         return right(self)
 
     return error
+
+
+def _in_a_byte(right: Right) -> Right:
+    def layer(self: Given, of: Given, at: int, inner: Given) -> Given:
+        return right(self, of, at & 255, inner)
+
+    return layer
+
+
+def _few_contexts(right: Right) -> Right:
+    async def rewrite(self: Given, ctx: Given, messages: Given) -> Given:
+        left, history = await right(self, ctx, messages)
+        return (left if len(self) <= FEW_HOOKS else ctx), history
+
+    return rewrite
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
@@ -235,5 +252,17 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A call that cannot be opened ends the run before one whose stream broke.",
         "CONC-006",
         patch("batch.error", _openings_first),
+    ),
+    broken(
+        "layers-in-a-byte",
+        "A wrapper behind 255 others is taken for one of the first.",
+        "ERR-023",
+        patch("onion.layer", _in_a_byte),
+    ),
+    broken(
+        "context-of-few-hooks",
+        "What more than 256 hooks of a pass leave in the context is lost.",
+        "CTX-003",
+        patch("pipeline.rewrite", _few_contexts),
     ),
 )

@@ -170,6 +170,16 @@ def _options_stay() -> Sequence[Patch]:
     return patch("loop.ask_model", asking), patch("loop.open_answer", asking)
 
 
+def _told_by_id(right: Right) -> Right:
+    async def next_event(self: Given) -> Given:
+        told = {each.call.id for each in self.delivered_before}
+        same = (each for each in self.calls if each.call.id in told)
+        self.delivered_before = frozenset(same)
+        return await right(self)
+
+    return next_event
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "equal-calls-run-once",
@@ -224,5 +234,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A model call begins with the options that wrappers wrote for the last one.",
         "WRAP-025",
         PatchedDoor("options-of-the-last-request", _options_stay),
+    ),
+    broken(
+        "told-by-id",
+        "A resumed run tells no result under an id that it told one under before.",
+        "INT-012",
+        patch("batch.next_event", _told_by_id),
     ),
 )

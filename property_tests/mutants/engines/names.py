@@ -119,6 +119,18 @@ def _inputs(change: Callable[[Given], None]) -> Patch:
     return patch("call.open", replaced)
 
 
+def _told_once(right: Right) -> Right:
+    def settle(self: Given, batch: Given) -> Given:
+        seen = set[str]()
+        for run in batch.runs:
+            if run.call.id in seen:
+                run.scope.changed = None
+            seen.add(run.call.id)
+        return right(self, batch)
+
+    return settle
+
+
 def _told_composed() -> Sequence[Patch]:
     """Show wrappers composed arguments, and give the tool its own."""
     own: dict[str, str] = {}
@@ -194,5 +206,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "WRAP-002",
         PatchedDoor("wrappers-told-composed-arguments", _told_composed),
         says=AS_IT_IS,
+    ),
+    broken(
+        "ignored-change-once-an-id",
+        "Of calls with one id an ignored change is told of the first alone.",
+        "WRAP-016",
+        patch("loop.settle", _told_once),
     ),
 )

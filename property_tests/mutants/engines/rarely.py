@@ -58,6 +58,10 @@ def _options_once(right: Right) -> Right:
     return prepare_call
 
 
+def _writable(loop: Given) -> None:
+    loop.options = dict(loop.options)
+
+
 def _nothing_to_answer(right: Right) -> Right:
     def next_iteration(self: Given) -> Given:
         last = self.history.last()
@@ -149,5 +153,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "Tools of later iterations are given no options.",
         "WRAP-017",
         patch("loop.prepare_call", _options_once),
+    ),
+    broken(
+        "options-can-be-written",
+        "The calls of a run share options that each of them can write into.",
+        "WRAP-017 WRAP-018",
+        begun(_writable),
     ),
 )

@@ -171,6 +171,19 @@ def _unmarked(entry: Given, _: Given) -> None:
     entry.reentry = False
 
 
+def _cut(right: Right) -> Right:
+    async def begin(self: Given) -> Given:
+        if self.saved is not None:
+            self.loop.history = self.loop.history[-200:]
+        return await right(self)
+
+    return begin
+
+
+def _two_answers(entry: Given, _: Given) -> None:
+    entry.answers = entry.answers[-2:]
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "swallowed-interrupt-lost",
@@ -249,5 +262,17 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "What is entered again is not told that it is.",
         "INT-004",
         recalled(_unmarked),
+    ),
+    broken(
+        "resumed-history-cut",
+        "A run that goes on has the last 200 of its messages.",
+        "INT-021",
+        patch("resume.begin", _cut),
+    ),
+    broken(
+        "two-answers-known",
+        "A hook that asks often is given the last two answers.",
+        "INT-009",
+        recalled(_two_answers),
     ),
 )

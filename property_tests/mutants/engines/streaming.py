@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -13,6 +14,7 @@ from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Given, Patch, Right, broken, patch, wrong
 from refengine.agent import ChatModelAgentConfig
 from refengine.context import Context
+from refengine.errors import StreamBrokenOffError
 from refengine.messages import Message, MessageChunk
 from refengine.stream import StreamReader
 from refengine.tools import ToolMeta
@@ -198,6 +200,28 @@ async def _texts(chunks: Chunks) -> Chunks:
         yield chunk if other else replace(chunk, tool_calls=())
 
 
+def _closed_by_its_reader(right: Right) -> Right:
+    async def read(stream: Given) -> Chunks:
+        try:
+            async for chunk in right(stream):
+                yield chunk
+        finally:
+            await stream.close()
+
+    return lambda self: StreamReader(read(self))
+
+
+def _what_there_is(right: Right) -> Right:
+    """Take a stream that broke off for one that came to its end."""
+
+    async def drain(self: Given) -> Given:
+        with suppress(StreamBrokenOffError):
+            await right(self)
+        return self.chunks
+
+    return drain
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "both-kinds-invoked",
@@ -290,5 +314,12 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "The stream of an answer brings its text and not its calls.",
         "STR-015",
         _shown(_texts, "model"),
+    ),
+    broken(
+        "reader-closes-the-stream",
+        "A stream that its consumer closes is closed for the run, too.",
+        "STR-010",
+        patch("stream.reader", _closed_by_its_reader),
+        patch("stream.drain", _what_there_is),
     ),
 )
