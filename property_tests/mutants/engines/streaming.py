@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from property_tests.mutants.around import configured
 from property_tests.mutants.engines import lists
@@ -208,7 +208,10 @@ def _closed_by_its_reader(right: Right) -> Right:
         finally:
             await stream.close()
 
-    return lambda self: StreamReader(read(self))
+    def opened(stream: Given) -> StreamReader[Any]:
+        return StreamReader(read(stream))
+
+    return opened
 
 
 def _what_there_is(right: Right) -> Right:
