@@ -305,7 +305,7 @@ def test_result_of_a_wrapper_that_is_none_is_told_as_without_the_harness() -> No
 @pytest.mark.parametrize(
     "forgotten",
     [None, "text", 7, {"role": "user"}, object(), Message("user", tool_calls=(None,))],
-    ids=str,
+    ids=["none", "text", "number", "dict", "object", "call of none"],
 )
 def test_what_is_no_message_in_a_history_is_a_difference_in_each_channel(
     forgotten,
