@@ -185,6 +185,7 @@ TOOL_WRAP: Final = MappingProxyType(
         "map_result": False,  # each chunk is put into the template
         "set_result": True,  # the constant function
         "set_stream": False,  # nothing happens to a result in one piece
+        "stream_error": False,  # as set_stream
     }
 )
 """By field of a tool wrap."""
