@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from compat.engines.capabilities import CAPABILITIES
+from compat.profiles.own_words import OwnWords
 from property_tests.check import Decision
 from property_tests.checks import CHECKS
 from property_tests.late import LateEngine
@@ -317,6 +318,18 @@ def test_an_engine_has_words_of_its_own_for_what_a_tool_raised(
 
     assert failing(world, _written(seen, "Failure: boom"), "strands-1") == set()
     assert failing(world, _written(seen, "Error: bang"), "strands-1") == {"WRAP-012"}
+
+
+@pytest.mark.parametrize("told", [("down", "shut down"), ("shut down", "down")])
+def test_of_several_errors_of_a_call_the_longest_that_a_text_ends_with_counts(
+    told: tuple[str, ...],
+) -> None:
+    trace = Trace(
+        Observation("tool_error", 1, at, {"error": each}, "c1")
+        for at, each in enumerate(told)
+    )
+
+    assert OwnWords(trace).without("Error: shut down", "c1") == "<raised> shut down"
 
 
 def _written(seen: Sequence[Observation], text: str) -> list[Observation]:

@@ -20,6 +20,7 @@ from property_tests.check import Check, Decision
 from property_tests.checks import CHECKS, comparing
 from property_tests.corpus import SuiteCorpus, fixed_worlds
 from property_tests.judging.inputs import MadeCorpus
+from property_tests.judging.worker import EngineWorker
 from property_tests.judging.world import decide, looking, looks_at, variants_of
 from property_tests.playing import VariantPlayer
 from property_tests.remembering import Rereadable
@@ -33,6 +34,15 @@ from refengine.testing.trace import Observation, difference, to_json
 QUICK = settings(deadline=None, derandomize=True, database=None, max_examples=200)
 SEEN: ContextVar[str] = ContextVar("seen", default="nothing")
 WORLDS = tuple(fixed_worlds())
+
+
+@pytest.mark.parametrize(
+    ("engine", "right"), [("reference", True), ("reference-legacy", False)]
+)
+def test_no_reference_is_asked_beside_the_reference(engine: str, right: bool) -> None:
+    about = {"engine": engine, "profile": None, "clauses": ()}
+
+    assert EngineWorker(about).load({})["right"] is right
 
 
 async def running_loop():

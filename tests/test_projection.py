@@ -182,6 +182,8 @@ WORLD = {"turns": [{"do": "go"}, {"do": "stop", "empty": {}}], "of": {"x": {"n":
         ("**.n=1", True),
         ("**.do=stop", True),
         ("**.nowhere", False),
+        ("**", True),
+        ("**.**.n=2", False),
         ("turns.1", True),
         ("turns.2", False),
         ("turns.0.do=stop", False),

@@ -48,9 +48,9 @@ class OwnWords:
 
     def without(self, text: str, call_id: str | None = None) -> str:
         """Return a text, of a call's result if it is one, without such words."""
-        for raised in self._raised.get(call_id, ()):
-            if text.endswith(raised):
-                return f"<raised> {raised}"
+        raised = [e for e in self._raised.get(call_id, ()) if text.endswith(e)]
+        if raised:
+            return f"<raised> {max(raised, key=len)}"
         return _APOLOGY.sub("<apology>", _ABSENT.sub("<no such tool>", text))
 
     def without_any(self, value: Any, call_id: str | None = None) -> Any:  # noqa: ANN401  # JSON values

@@ -191,7 +191,6 @@ class RightTrace:
     _lanes: dict[str, Sequence[Lanes]] = field(
         default_factory=dict[str, "Sequence[Lanes]"]
     )
-    _met: dict[str, bool] = field(default_factory=dict[str, bool])
 
     def same(self, seen: Sequence[Entry]) -> bool:
         """Tell at once that entries are these; False says nothing."""
@@ -210,15 +209,9 @@ class RightTrace:
         """Return a clause's projections, none where the world is not one of its own."""
         about = clause.about
         if about.id not in self._lanes:
-            mine = about.compares if all(map(self._meets, about.worlds)) else ()
+            mine = about.compares if all(map(self.world.meet, about.worlds)) else ()
             self._lanes[about.id] = [each.lanes_of(self.entries) for each in mine]
         return self._lanes[about.id]
-
-    def _meets(self, condition: str) -> bool:
-        """Tell whether the world meets a condition, which many clauses have."""
-        if condition not in self._met:
-            self._met[condition] = self.world.meet(condition)
-        return self._met[condition]
 
 
 def given_in(entries: Iterable[Entry]) -> int:

@@ -99,7 +99,7 @@ class EngineWorker:
             "version": loaded.version,
             "capabilities": sorted(loaded.capabilities),
             "applying": [each.clause for each in self.applying],
-            "right": isinstance(loaded.engine, ReferenceDoor),
+            "right": type(loaded.engine) is ReferenceDoor,
         }
 
     def smoke(self, _: Mapping[str, Any]) -> Reply:

@@ -21,13 +21,19 @@ ANY: Final = ("*", "**")
 
 
 class WorldValues:
-    """A scenario, as JSON, of which many conditions are asked."""
+    """A scenario, as JSON, of which many clauses ask the same conditions."""
 
     def __init__(self, scenario: Mapping[str, Any]) -> None:
         self._scenario = scenario
+        self._met: dict[str, bool] = {}
 
     def meet(self, condition: str) -> bool:
         """Tell whether this is one of the worlds that a condition names."""
+        if condition not in self._met:
+            self._met[condition] = self._meet(condition)
+        return self._met[condition]
+
+    def _meet(self, condition: str) -> bool:
         asked = condition.removeprefix("!")
         paths, *wanted = re.split("([=~])", asked, maxsplit=1)
         sign, values = wanted or ("", "")
@@ -42,11 +48,12 @@ class WorldValues:
 
     def _at(self, path: Sequence[str]) -> Iterator[object]:
         """Yield all values at a path; what stands anywhere is looked up by its key."""
-        if path[0] != "**" or path[1] in ANY:
-            yield from _values_at(self._scenario, path)
-            return
-        for each in self._anywhere.get(path[1], ()):
-            yield from _values_at(each, path[2:])
+        match path:
+            case ["**", key, *rest] if key not in ANY:
+                for each in self._anywhere.get(key, ()):
+                    yield from _values_at(each, rest)
+            case _:
+                yield from _values_at(self._scenario, path)
 
     @cached_property
     def _anywhere(self) -> Mapping[str, Sequence[object]]:
