@@ -92,6 +92,11 @@ class ToolSpec(Spec):
     at_most_once: bool = False
     spoils_options: bool = False
 
+    @property
+    def implementation(self) -> str:
+        """What tells it from others of its name: its result, or all that it streams."""
+        return self.result or "".join(self.chunks or ())
+
 
 class Op(Spec):
     """One operation of a hook."""

@@ -356,7 +356,7 @@ class RecordingTool:
         data: dict[str, Any] = {
             "name": self.info.name,
             "arguments": arguments,
-            "implementation": self._spec.result or "".join(self._spec.chunks or ()),
+            "implementation": self._spec.implementation,
             "mode": mode,
             "options": snapshot(options),
             "ctx": ctx.get("h", "-"),

@@ -86,8 +86,8 @@ class ToolRuns:
 
     def begin(self, arguments: str) -> None:
         """Put down that a run begins."""
-        implementation = self._spec.result or "".join(self._spec.chunks or ())
-        started(self._world.recorder, self._spec.name, arguments, implementation)
+        spec = self._spec
+        started(self._world.recorder, spec.name, arguments, spec.implementation)
 
     def end(self, arguments: str) -> str:
         """Put down how a run ends, and return its result; raises what is scripted."""
