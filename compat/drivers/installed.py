@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Final
 
 from compat.drivers.building import GoDriver
+from compat.drivers.java_building import JavaDriver
 from compat.drivers.node_building import NodeDriver
 from compat.drivers.remote import RemoteEngine
 from compat.engines.importing import GROUP
@@ -53,6 +54,8 @@ NODE_DRIVERS: Final = MappingProxyType(
 )
 """The drivers in TypeScript of engines with handlers, by what these are called."""
 
+LANGCHAIN4J: Final = JavaDriver("langchain4j@1", "langchain4j", "1.19.0")
+
 
 @error
 class EngineNameError(RefengineError, ValueError):
@@ -85,6 +88,11 @@ def _in_node(name: str) -> RemoteEngine:
 def _in_go(name: str) -> RemoteEngine:
     driver = go_driver(name)
     return RemoteEngine(name, lambda: [str(driver.built())])
+
+
+def langchain4j_1() -> RemoteEngine:
+    """Return LangChain4j behind its driver; raises MissingJavaError."""
+    return RemoteEngine(LANGCHAIN4J.name, LANGCHAIN4J.command)
 
 
 # The entry points, which raise MissingExtraError without Go, or MissingNodeError.
