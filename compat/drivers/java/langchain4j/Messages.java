@@ -55,7 +55,7 @@ final class Messages {
 
     private static ChatMessage result(JsonNode told, String content) {
         String id = told.path("tool_call_id").asText();
-        return ToolExecutionResultMessage.from(id, told.path("name").asText(), content);
+        return ToolExecutionResultMessage.from(id, told.path("name").asText(null), content);
     }
 
     private static List<ToolExecutionRequest> calls(JsonNode told) {
@@ -102,7 +102,8 @@ final class Messages {
             told.put("role", "user").put("content", said.singleText());
         } else if (message instanceof ToolExecutionResultMessage said) {
             told.put("role", "tool").put("content", said.text());
-            told.put("tool_call_id", said.id()).put("name", said.toolName());
+            told.put("tool_call_id", said.id());
+            if (said.toolName() != null) told.put("name", said.toolName());
         } else if (message instanceof AiMessage said) {
             told.put("role", "assistant").put("content", said.text() == null ? "" : said.text());
             said.toolExecutionRequests().forEach(each -> told.withArray("tool_calls").add(call(each)));

@@ -22,7 +22,9 @@ import dev.langchain4j.service.tool.HallucinatedToolNameStrategy;
 import dev.langchain4j.service.tool.ToolExecutor;
 import dev.langchain4j.service.tool.ToolProviderResult;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
@@ -65,7 +67,11 @@ final class ServiceAgent implements Driver.Agent {
     public void run(ObjectNode asked, Consumer<ObjectNode> events) {
         List<ChatMessage> given = told.read(asked.get("messages"));
         String question = told.question(given);
-        MessageWindowChatMemory memory = MessageWindowChatMemory.withMaxMessages(Integer.MAX_VALUE);
+        // Without the option it stands behind what is given, in the middle of the history.
+        MessageWindowChatMemory memory = MessageWindowChatMemory.builder()
+                .maxMessages(Integer.MAX_VALUE)
+                .alwaysKeepSystemMessageFirst(true)
+                .build();
         given.forEach(memory::add);
         try {
             service(memory, new Begun(), events).chat(question);
@@ -125,7 +131,8 @@ final class ServiceAgent implements Driver.Agent {
         for (int at : with(HISTORY).toArray()) {
             left = harness.hook(at, HISTORY, Peer.object().set("messages", left)).get("messages");
         }
-        return left == messages ? request : request.toBuilder().messages(told.read(left)).build();
+        boolean nothing = messages.isEmpty() && left.isEmpty();
+        return left == messages || nothing ? request : request.toBuilder().messages(told.read(left)).build();
     }
 
     private static ArrayNode infos(List<ToolSpecification> tools) {
@@ -146,10 +153,19 @@ final class ServiceAgent implements Driver.Agent {
             edited.set("tools", config.get("tools"));
             edited.set("return_directly", Peer.object());
             for (int at : with("before_agent").toArray()) {
-                edited = harness.hook(at, "before_agent", edited).without(List.of("ctx"));
+                edited = folded(harness.hook(at, "before_agent", edited).without(List.of("ctx")));
             }
             made = edited;
             return edited;
+        }
+
+        /** Returns what a handler left with one tool of a name, the last, and no flag of a tool that is not there. */
+        private static ObjectNode folded(ObjectNode left) {
+            Map<String, JsonNode> named = new LinkedHashMap<>();
+            left.get("tools").forEach(each -> named.put(each.get("name").asText(), each));
+            left.putArray("tools").addAll(named.values());
+            ((ObjectNode) left.get("return_directly")).retain(named.keySet());
+            return left;
         }
 
         String instruction(String none) {
