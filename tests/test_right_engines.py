@@ -10,11 +10,9 @@ from property_tests.judging.inputs import make_corpus
 from property_tests.judging.world import judge
 from property_tests.playing import VariantPlayer
 from property_tests.probing import probe
-from property_tests.registry import contract
 from property_tests.smoke import smoke
 
 RIGHT = sorted((Path(__file__).parent / "engines/right").glob("*.py"))
-MUST = {each.id for each in contract().clauses if each.level == "MUST"}
 ENOUGH = 70
 """So many clauses, at least, a right engine is judged by here."""
 FREE = {
@@ -25,7 +23,7 @@ FREE = {
 """Capabilities that right engines have, and right engines have not."""
 SHARE = 3
 """One world in so many is played: it takes minutes to play all of them five times."""
-SMALL = 205
+SMALL = 215
 """So many lines, at most, such an engine has: it is read before it is believed."""
 
 
@@ -43,7 +41,7 @@ def test_an_engine_that_is_right_is_not_accused(path, worlds) -> None:
 
     failed = {clause for each in judged for clause in each.failed}
     assert any("ERR-031" in each.decided for each in judged)  # it can say what it kept
-    assert failed & MUST == set()
+    assert failed == set()
     assert {clause for each in judged for clause in each.errors} == set()
     assert len({clause for each in judged for clause in each.decided}) > ENOUGH
 

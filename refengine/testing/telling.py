@@ -17,15 +17,17 @@ reads its events. ``in_lock_step`` lets it wait for them: the capability ``lock_
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Final, Generic, TypeAlias, TypeVar
 
-from refengine.events import AgentEvent, Chunk
-from refengine.messages import Message
+from refengine.events import AgentEvent, Chunk, Notice
+from refengine.messages import Message, ToolCall
+from refengine.plan import OnNotice
 from refengine.run import RunResult
 from refengine.stream import StreamReader
 from refengine.testing.doors import Yielded, event_of, failed
+from refengine.tools import ToolCallInput
 
 T = TypeVar("T")
 Tell: TypeAlias = Callable[[T], Awaitable[None]]
@@ -38,6 +40,22 @@ TAKES_A_GENERATOR: Final = (
 )
 Left: TypeAlias = Callable[[], RunResult]
 """Says how a run ended, from the history that it has left: ``doors.ended``."""
+
+
+def tell_ignored(
+    on_notice: OnNotice, call: ToolCall, inputs: Sequence[ToolCallInput]
+) -> None:
+    """Tell that a wrapper asked for another name or id of a call, in vain, if one did.
+
+    ``inputs`` are what the outermost wrapper was given, and then what each execution of
+    the tool was: wrappers may change the one, or hand on another.
+    """
+    outermost, *innermost = inputs
+    for each in (outermost, *reversed(innermost)):
+        if (each.name, each.call_id) != (call.name, call.id):
+            data = {"name": each.name, "call_id": each.call_id}
+            on_notice(Notice("ignored_change", data, call.id))
+            return
 
 
 async def to_the_end(told: Told, left: Left, *run_path: str) -> Yielded:

@@ -52,6 +52,14 @@ def _no_bare_events(right: Right) -> Given:
     return wrong
 
 
+def _never_escalates(right: Right) -> Given:
+    async def wrong(ctx: Given) -> AsyncGenerator[Given, None]:
+        async for event in right(ctx):
+            yield replace(event, actions=replace(event.actions, escalate=None))
+
+    return wrong
+
+
 def _other_invocations(right: Right) -> Given:
     async def wrong(ctx: Given) -> AsyncGenerator[Given, None]:
         number = 0
@@ -620,6 +628,12 @@ RUNS: Final[tuple[DialectMutant, ...]] = (
         "A confirmed call is answered under another id.",
         "FLOW-132",
         one("confirmation.calls", _other_ids),
+    ),
+    broken(
+        "flow-never-escalates",
+        "What escalates within a loop is told as if it did not.",
+        "FLOW-114",
+        one("agent.run", _never_escalates),
     ),
     broken(
         "flow-no-is-yes",

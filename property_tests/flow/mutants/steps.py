@@ -44,6 +44,7 @@ FLOW_STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
         "agent.plugin_value": EngineStep(running, "plugin_value"),
         "agent.callback_value": EngineStep(running, "callback_value"),
         "agent.output": EngineStep(running, "keeping_output"),
+        "agent.run": EngineStep(running, "run_agent"),
         "runner.plugin_value": EngineStep(runner, "plugin_value"),
         "runner.next_agent": EngineStep(runner, "next_agent"),
         "runner.run_agent": EngineStep(runner, "run_agent"),

@@ -10,7 +10,12 @@ from refengine.messages import join_chunks
 from refengine.profile import choosing
 from refengine.testing import doors
 from refengine.testing.blaming import blame, named_hooks
-from refengine.testing.telling import Pieces, in_lock_step, to_the_end
+from refengine.testing.telling import (
+    Pieces,
+    in_lock_step,
+    tell_ignored,
+    to_the_end,
+)
 
 BEFORE, AFTER = "before_model_rewrite_history", "after_model_rewrite_history"
 WRAP = "wrap_invokable_tool_call"
@@ -19,8 +24,9 @@ WRAP = "wrap_invokable_tool_call"
 class Machine:
     """Goes from callback to callback, until its ``end`` is there."""
 
-    def __init__(self, config, handlers, given, options):
+    def __init__(self, config, handlers, given, options, notice):
         self.config, self.handlers, self.options = config, handlers, options
+        self.notice = notice
         self.ctx = self.here = doors.run_context(config.name)
         self.tools = {each.info.name: each for each in config.tools_config.tools}
         self.history, self.asked, self.working = list(given), 0, set()
@@ -121,6 +127,7 @@ class Machine:
 
     async def call(self, call):
         async def chain(ctx, asked):
+            inputs.append(asked)
             here = doors.at_call(ctx, self.ctx, call.id)
             given = here, asked.arguments, asked.call_options
             try:
@@ -133,11 +140,14 @@ class Machine:
             if WRAP in each:
                 chain = around(each[WRAP], chain)
         given = ToolCallInput(call.name, call.arguments, call.id, dict(self.options))
+        inputs = [given]
         try:
             got = await chain(doors.at_call(self.here, self.ctx, call.id), given)
             return Message("tool", got.result, tool_call_id=call.id, name=call.name)
         except Exception as error:  # noqa: BLE001  # the other calls go on
             return error
+        finally:
+            tell_ignored(self.notice, call, inputs)
 
 
 def around(wrap, inner):
@@ -183,7 +193,8 @@ class Door:
         first = [Message("system", config.instruction)] if config.instruction else []
 
         def start(messages, stream, options):
-            machine = Machine(config, handlers, [*first, *messages], options)
+            given = [*first, *messages]
+            machine = Machine(config, handlers, given, options, on_notice)
 
             async def work(tell):
                 machine.listener = Listener(tell, config.name, stream)

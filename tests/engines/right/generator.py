@@ -13,7 +13,7 @@ from refengine import Message, ToolCallInput, ToolCallResult, errors
 from refengine.model import ModelRequest
 from refengine.testing import doors
 from refengine.testing.blaming import blame, named_hooks, named_wraps
-from refengine.testing.telling import to_the_end
+from refengine.testing.telling import tell_ignored, to_the_end
 
 INSIDE = ContextVar("INSIDE")
 
@@ -21,6 +21,7 @@ INSIDE = ContextVar("INSIDE")
 class Steps:
     def __init__(self, config, tools, wrapped, hooks, text, options):
         self.config, self.hooks, self.options = config, hooks, options
+        self.notice: Any = None
         self.ctx = doors.run_context(config.name)
         self.tools, self.wrapped, self.most = tools, wrapped, config.max_iterations
         self.first = Message("system", text) if text else None
@@ -108,6 +109,7 @@ class Steps:
         """Return the result of a call, or the error that it failed with."""
 
         async def endpoint(ctx, asked):
+            inputs.append(asked)
             here = doors.at_call(ctx, self.ctx, call.id)
             given = here, asked.arguments, asked.call_options
             try:
@@ -118,6 +120,7 @@ class Steps:
 
         result = Message("tool", "", tool_call_id=call.id, name=call.name)
         asked = ToolCallInput(call.name, call.arguments, call.id, dict(self.options))
+        inputs = [asked]
         try:
             if call.name not in self.shown:
                 answers = self.config.tools_config.unknown_tools_handler
@@ -128,6 +131,8 @@ class Steps:
             return replace(result, content=got.result)
         except Exception as error:  # noqa: BLE001  # the other calls go on
             return error
+        finally:
+            tell_ignored(self.notice, call, inputs)
 
 
 def around(wrap, inner, ctx, given):
@@ -190,6 +195,7 @@ class Door:
 
         def start(messages, stream, options):
             steps = Steps(config, tools, wrapped, hooks, text, options)
+            steps.notice = on_notice
 
             def left():
                 how = {"iterations": steps.asked, "first": steps.first}

@@ -19,7 +19,7 @@ from refengine.messages import join_chunks
 from refengine.profile import choosing
 from refengine.testing import doors
 from refengine.testing.blaming import blame, named_hooks
-from refengine.testing.telling import Pieces, to_the_end
+from refengine.testing.telling import Pieces, tell_ignored, to_the_end
 
 BEFORE = "before_model_rewrite_history"
 AFTER = "after_model_rewrite_history"
@@ -28,8 +28,9 @@ AFTER = "after_model_rewrite_history"
 class Task:
     """One run of an agent, as a task that writes into a queue."""
 
-    def __init__(self, config, handlers, given, stream, options):
+    def __init__(self, config, handlers, given, stream, options, notice):
         self.config, self.handlers, self.stream = config, handlers, stream
+        self.notice = notice
         self.options, self.queue = options, asyncio.Queue()
         self.ctx = doors.run_context(config.name)
         self.tools = {each.info.name: each for each in config.tools_config.tools}
@@ -122,6 +123,7 @@ class Task:
 
     async def call(self, ctx, call):
         async def endpoint(ctx, asked):
+            inputs.append(asked)
             here = doors.at_call(ctx, self.ctx, call.id)
             try:
                 found = self.tools[call.name].invoke
@@ -138,7 +140,11 @@ class Task:
         here = doors.at_call(ctx, self.ctx, call.id)
         own = dict(self.options)
         asked = ToolCallInput(call.name, call.arguments, call.id, own)
-        got = await endpoint(here, asked)
+        inputs = [asked]
+        try:
+            got = await endpoint(here, asked)
+        finally:
+            tell_ignored(self.notice, call, inputs)
         return Message("tool", got.result, tool_call_id=call.id, name=call.name)
 
 
@@ -167,7 +173,7 @@ class Door:
         handlers = named_hooks(config.handlers)
 
         def start(messages, stream, options):
-            run = Task(config, handlers, messages, stream, options)
+            run = Task(config, handlers, messages, stream, options, on_notice)
 
             async def told():
                 task = asyncio.ensure_future(run.go())

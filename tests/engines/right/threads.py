@@ -5,11 +5,12 @@ Its model, tools and hooks are plain, too: its door asks the loop for them, and 
 
 import asyncio
 from functools import partial
+from typing import Any
 
 from refengine import Message, ToolCallInput, ToolCallResult, errors
 from refengine.testing import doors
 from refengine.testing.blaming import blame, named_hooks
-from refengine.testing.telling import to_the_end
+from refengine.testing.telling import tell_ignored, to_the_end
 
 HOOKS = {
     "before": "before_model_rewrite_history",
@@ -39,6 +40,7 @@ class Chat:
     def __init__(self, model, tools, handlers, limit, ctx, tell):
         self.model, self.tools, self.handlers = model, tools, handlers
         self.limit, self.ctx, self.tell = limit, ctx, tell
+        self.ignored: Any = None
         self.history, self.asked = [], 0
         self.status, self.answer = "max_iterations", None
 
@@ -92,15 +94,21 @@ class Chat:
         self.history += done
 
     def result(self, ctx, call):
-        chain = partial(self.tool, call)
+        inputs = []
+        chain = partial(self.tool, call, inputs)
         for each in reversed(self.handlers):
             if "wrap" in each:
                 chain = partial(around, each["wrap"], chain)
         asked = ToolCallInput(call.name, call.arguments, call.id)
-        text = chain(doors.at_call(ctx, self.ctx, call.id), asked).result
+        inputs.append(asked)
+        try:
+            text = chain(doors.at_call(ctx, self.ctx, call.id), asked).result
+        finally:
+            self.ignored(call, inputs)
         return Message("tool", text, tool_call_id=call.id, name=call.name)
 
-    def tool(self, call, ctx, asked):
+    def tool(self, call, inputs, ctx, asked):
+        inputs.append(asked)
         try:
             here = doors.at_call(ctx, self.ctx, call.id)
             return ToolCallResult(self.tools[call.name](here, asked.arguments, {}))
@@ -174,6 +182,10 @@ class Door:
             def tell(message):
                 loop.loop.call_soon_threadsafe(queue.put_nowait, message)
 
+            def ignored(*called):
+                told = partial(tell_ignored, on_notice, *called)
+                loop.loop.call_soon_threadsafe(told)
+
             chat = Chat(
                 loop.plain(model),
                 {name: loop.plain(each.invoke) for name, each in tools.items()},
@@ -182,6 +194,7 @@ class Door:
                 doors.run_context(config.name),
                 tell,
             )
+            chat.ignored = ignored
 
             async def told():
                 task = asyncio.ensure_future(chat.go([*first, *messages], direct))
