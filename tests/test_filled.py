@@ -10,6 +10,7 @@ MODULE = """
 from elsewhere import MANY
 
 TRIES = 3
+TWO = 1 + 1
 NONE = 0
 NAMES = ("a", "b")
 SECTIONS: dict[str, str] = {{"title": "text"}}
@@ -36,7 +37,15 @@ def passes_by(over: str) -> bool:
 @pytest.mark.parametrize(
     "over",
     [
-        *("range(TRIES)", "range(5)", "NAMES", "enumerate(NAMES, start=1)", '"ab"'),
+        *(
+            "range(TRIES)",
+            "range(TWO)",
+            "range(5)",
+            "NAMES",
+            "enumerate(NAMES, start=1)",
+            '"ab"',
+        ),
+        *("range(1, TRIES)", "range(1, TRIES + 1)", "range(TRIES - 1, -1, -1)"),
         *("SECTIONS.items()", "zip(NAMES, SECTIONS)", "sorted(SECTIONS)", "PAIRS"),
     ],
 )
@@ -47,8 +56,9 @@ def test_what_is_never_empty_is_always_entered(over: str) -> None:
 @pytest.mark.parametrize(
     "over",
     [
-        *("range(NONE)", "range(1, TRIES)", "EMPTY", "given", "MANY", "[*given]"),
+        *("range(NONE)", "range(1, given)", "EMPTY", "given", "MANY", "[*given]"),
         *("GROWS", "TWICE", "HIDDEN", "zip(NAMES, given)", "SECTIONS.get('x')", "()"),
+        *("range(TRIES, 2 * 1)", "range(0, TRIES, 0)", "range(len(NAMES), 9)"),
     ],
 )
 def test_what_may_be_empty_is_passed_by_where_it_is(over: str) -> None:

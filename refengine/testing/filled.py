@@ -7,7 +7,8 @@ text is looked at; where that leaves a doubt a value may be empty.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import add, mul, sub
 from typing import Final
 
 SAME_LENGTH: Final = frozenset(
@@ -18,6 +19,12 @@ READS: Final = frozenset(("items", "keys", "values", "get", "index", "count", "c
 """Methods that leave a list or a dictionary as it is."""
 LOOKS: Final = SAME_LENGTH | {"len", "any", "all", "sum", "min", "max", "dict"}
 """Functions that do so."""
+WHOLE: Final[Mapping[type[ast.operator], Callable[[int, int], int]]] = {
+    ast.Add: add,
+    ast.Sub: sub,
+    ast.Mult: mul,
+}
+"""What makes a whole number of two."""
 
 
 def filled_names(tree: ast.Module) -> Mapping[str, ast.expr]:
@@ -52,6 +59,8 @@ def is_filled(value: ast.expr, names: Mapping[str, ast.expr]) -> bool:
         return more and bool(given)
     if isinstance(value, ast.Name):
         return value.id in names
+    if isinstance(value, ast.BinOp):
+        return (number(value, names) or 0) > 0
     return isinstance(value, ast.Call) and _is_filled_call(value, names)
 
 
@@ -63,9 +72,35 @@ def _is_filled_call(call: ast.Call, names: Mapping[str, ast.expr]) -> bool:
     if not isinstance(function, ast.Name) or not call.args:
         return False
     if function.id == "range":
-        return len(call.args) == 1 and is_filled(call.args[0], names)
+        ends = [number(each, names) for each in call.args]
+        known = [each for each in ends if each is not None]
+        return len(known) == len(ends) and bool(_steps(known))
     given = call.args if function.id == "zip" else call.args[:1]
     return function.id in SAME_LENGTH and all(is_filled(x, names) for x in given)
+
+
+def number(value: ast.expr, names: Mapping[str, ast.expr]) -> int | None:
+    """Return the whole number that a value always is, None where that is not known."""
+    if isinstance(value, ast.Name):
+        given = names.get(value.id)
+        return None if given is None else number(given, names)
+    if isinstance(value, ast.Constant):
+        return value.value if isinstance(value.value, int) else None
+    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
+        of = number(value.operand, names)
+        return None if of is None else -of
+    if not isinstance(value, ast.BinOp) or type(value.op) not in WHOLE:
+        return None
+    left, right = number(value.left, names), number(value.right, names)
+    return None if left is None or right is None else WHOLE[type(value.op)](left, right)
+
+
+def _steps(given: Sequence[int]) -> Sequence[int]:
+    """Return the range of these, an empty one where Python refuses them."""
+    try:
+        return range(*given)
+    except (TypeError, ValueError):
+        return ()
 
 
 def _assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
