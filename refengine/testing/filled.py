@@ -39,7 +39,7 @@ def filled_names(tree: ast.Module) -> Mapping[str, ast.expr]:
         if bound.count(name) == 1 and is_filled(value, found):
             found[name] = value
     touched = {*_touched(tree)}
-    immutable = (ast.Tuple, ast.Constant)
+    immutable = (ast.Tuple, ast.Constant, ast.BinOp)
     return {
         name: value
         for name, value in found.items()
