@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from refengine.testing.probe_syntax import Probes
+from refengine.testing.small_changes import small_changes
 
 
 def arms(text: str) -> Sequence[str]:
@@ -144,3 +145,17 @@ def subject(world):
 
     assert arms(text.format(key=key)) == []
     assert len(arms(text.format(key="pre_model_hook"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("if not state.messages: return 1", []),
+        ("if state.calls: return 1", ["return 1", "1"]),
+        ("told = 1 if state.messages else 2", ["1"]),
+    ],
+)
+def test_what_no_hook_comes_to_is_not_changed(line: str, left: Sequence[str]) -> None:
+    found = [each.before for each in small_changes(HOOK.format(line=line))]
+
+    assert [each for each in found if "1" in each or "2" in each] == left

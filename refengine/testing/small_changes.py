@@ -10,7 +10,8 @@ cosmic-ray drops no statement, ``await`` or argument: so these are ours.
 
 What nothing can show is left alone: annotations, docstrings (but those of tools, which
 the model is shown), ``__all__``, imports, assertions, texts of errors, names of
-handlers, of graphs and of loggers, and what is only for type checkers.
+handlers, of graphs and of loggers, and what is only for type checkers, or for hooks
+that are handed what no framework does.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
+from refengine.testing.handed import Handed
 from refengine.testing.json_values import is_list
 from refengine.testing.subject_worlds.source import FOLDS as OF_CASE
 from refengine.testing.subject_worlds.source import python_source
@@ -133,6 +135,7 @@ class _Finder:
         self._known: dict[str, object] = {}
         self._raising = False
         self._of_class = False
+        self._handed = Handed(tree)
 
     def found(self) -> list[Candidate]:
         for at, each in enumerate(self._tree.body):
@@ -233,11 +236,21 @@ class _Finder:
         for field, value in ast.iter_fields(node):
             if field in {"annotation", "returns", "type_params", "format_spec", "ctx"}:
                 continue
+            if field == self._never(node):
+                continue
             if is_list(value):
                 for at, each in enumerate(value):
                     self._part(each, Place(node, field, at))
             if isinstance(value, ast.AST):
                 self._part(value, Place(node, field))
+
+    def _never(self, node: ast.AST) -> str:
+        """Return the part of a node that no hook comes to, "" where there is none."""
+        if not isinstance(node, (ast.If, ast.IfExp)):
+            return ""
+        return {True: "orelse", False: "body", None: ""}[
+            self._handed.certain(node.test)
+        ]
 
     def _part(self, node: object, place: Place) -> None:
         if isinstance(node, ast.stmt):
