@@ -7,7 +7,9 @@ text is looked at; where that leaves a doubt a value may be empty.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import add, mul, sub
 from typing import Final
 
@@ -25,6 +27,10 @@ WHOLE: Final[Mapping[type[ast.operator], Callable[[int, int], int]]] = {
     ast.Mult: mul,
 }
 """What makes a whole number of two."""
+TAKES: Final = frozenset(("pop", "clear", "remove"))
+"""Methods after which a list may be empty."""
+LEAVES: Final = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+WORD: Final = re.compile(r"\w+")
 
 
 def filled_names(tree: ast.Module) -> Mapping[str, ast.expr]:
@@ -151,3 +157,89 @@ def _read_by(node: ast.AST) -> Iterator[ast.AST]:
         yield from node.comparators
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         yield from node.args if node.func.id in LOOKS else ()
+
+
+def asked_loops(
+    body: Sequence[ast.stmt], known: Iterable[str] = ()
+) -> Iterator[ast.For]:
+    """Yield loops over what was asked before, so that it holds something there.
+
+    As in ``if not calls: return`` and then ``for call in calls``. ``known`` are the
+    expressions that were asked around ``body``.
+    """
+    holds = {*known}
+    for each in body:
+        if isinstance(each, ast.For) and _of_same_length(each.iter) in holds:
+            yield each
+        if isinstance(each, ast.If):
+            yield from asked_loops(each.body, holds | {*_true(each.test)})
+            yield from asked_loops(each.orelse, holds | {*_false(each.test)})
+        else:
+            defines = isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))
+            inner = () if defines or isinstance(each, ast.ClassDef) else holds
+            for part in _blocks(each):
+                yield from asked_loops(part, inner)
+        changed = {*_changed(each)}
+        if isinstance(each, ast.If) and isinstance(each.body[-1], LEAVES):
+            changed = {*chain.from_iterable(map(_changed, each.orelse))}
+            holds |= {*_false(each.test)}
+        holds = {text for text in holds if not changed & {*WORD.findall(text)}}
+
+
+def _blocks(node: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
+    """Yield the blocks of statements in a statement."""
+    holders = [node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())]
+    for each in holders:
+        for name in ("body", "orelse", "finalbody"):
+            yield getattr(each, name, [])
+
+
+def _true(test: ast.expr) -> Iterator[str]:
+    """Yield what holds something where a condition is true."""
+    match test:
+        case ast.BoolOp(ast.And(), values):
+            yield from chain.from_iterable(map(_true, values))
+        case ast.UnaryOp(ast.Not(), operand):
+            yield from _false(operand)
+        case ast.BoolOp():
+            pass
+        case _:
+            yield ast.unparse(test)
+
+
+def _false(test: ast.expr) -> Iterator[str]:
+    """Yield what holds something where a condition is false."""
+    match test:
+        case ast.BoolOp(ast.Or(), values):
+            yield from chain.from_iterable(map(_false, values))
+        case ast.UnaryOp(ast.Not(), operand):
+            yield from _true(operand)
+        case _:
+            pass
+
+
+def _of_same_length(value: ast.expr) -> str:
+    """Return what a value has the length of."""
+    match value:
+        case ast.Call(ast.Name(function), [of, *_]) if function in SAME_LENGTH - {
+            "zip"
+        }:
+            return _of_same_length(of)
+        case _:
+            return ast.unparse(value)
+
+
+def _changed(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement binds, or calls a method of that changes."""
+    for each in ast.walk(node):
+        match each:
+            case ast.Name(name, ast.Store() | ast.Del()):
+                yield name
+            case ast.Attribute(_, name, ast.Store() | ast.Del()):
+                yield name
+            case ast.Subscript(of, _, ast.Del()):
+                yield from WORD.findall(ast.unparse(of))
+            case ast.Call(ast.Attribute(of, method)) if method in TAKES:
+                yield from WORD.findall(ast.unparse(of))
+            case _:
+                pass

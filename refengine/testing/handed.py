@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias, TypeGuard
 
-from refengine.testing.filled import SAME_LENGTH
+from refengine.testing.filled import SAME_LENGTH, TAKES
 
 MESSAGES: Final = frozenset(("messages", "contents"))
 """What frameworks call the messages that they hand to a hook."""
@@ -24,8 +24,6 @@ AFTER: Final = frozenset(("after_model", "aafter_model", "after_model_rewrite_hi
 """Hooks right after the model: methods of this name, or functions so decorated."""
 GIVEN_AS: Final = frozenset(("post_model_hook", "after_chat_model"))
 """The same, by the argument that a function is given as."""
-TAKES: Final = frozenset(("pop", "clear", "remove"))
-"""Methods after which a list may be empty."""
 ROLES: Final = frozenset(("role", "type"))
 ANSWERS: Final = frozenset(("assistant", "ai"))
 EMPTY: Final[Mapping[type[ast.cmpop], bool]] = MappingProxyType(

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, TypeVar, cast
 
-from refengine.testing.filled import filled_names, is_filled
+from refengine.testing.filled import asked_loops, filled_names, is_filled
 from refengine.testing.handed import Handed
 
 PROBE: Final = "__refengine_arm__"
@@ -182,11 +182,13 @@ class Probes(Scopes, ast.NodeTransformer):
         self._elifs: set[ast.AST] = set()
         self._filled: Mapping[str, ast.expr] = {}
         self._handed = Handed(ast.Module([], []))
+        self._asked: frozenset[ast.AST] = frozenset()
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         """Look for what is never empty, and what hooks are handed, first."""
         self._filled = filled_names(node)
         self._handed = Handed(node)
+        self._asked = frozenset(asked_loops(node.body))
         return self.generic_visit(node)
 
     # Statements
@@ -226,7 +228,7 @@ class Probes(Scopes, ast.NodeTransformer):
             return self.generic_visit(node)
         text = f"{word} {shown(node.target)} in {shown(node.iter)}"
         always = is_filled(node.iter, self._filled)
-        always = always or self._handed.is_messages(node.iter)
+        always |= node in self._asked or self._handed.is_messages(node.iter)
         yes, no = self._loop_arms(node, text, always=always)
         node.target = self.visit(node.target)
         node.iter = self.visit(node.iter)
