@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
+    AgentMiddleware,
     HumanInTheLoopMiddleware,
     ModelCallLimitMiddleware,
     ModelRequest,
@@ -428,6 +429,47 @@ def test_context_without_values_is_there() -> None:
     play(scenario(["assistant:a"]), lambda w: newer(w, looks))
 
     assert seen == ["nobody"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("own", [False, True])
+def test_arguments_by_name_have_no_order(own: bool, way: Way) -> None:
+    @tool
+    def mine(**given: Any) -> str:
+        """Take anything."""
+        return "x"
+
+    def adds(order: Callable[[Any], Any]) -> Build:
+        class Adds(AgentMiddleware[Any, Any]):
+            def changed(self, request: Any) -> Any:
+                call = request.tool_call
+                return request.override(tool_call={**call, "args": order(call["args"])})
+
+            def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+                return handler(self.changed(request))
+
+            async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+                return await handler(self.changed(request))
+
+        def build(world: World) -> Any:
+            face = world.as_langchain()
+            tools = [*face.tools, mine] if own else face.tools
+            return create_agent(face.model, tools, middleware=[Adds()])
+
+        return build
+
+    name = "mine" if own else "t"
+    world = scenario([f'assistant:[c1:{name}({{"q": 1}})]', "assistant:a"], way=way)
+    first, last, other = (
+        data_of(play(world, adds(order)).trace, "tool_start")
+        for order in (
+            lambda args: {"at": 2, **args},
+            lambda args: {**args, "at": 2},
+            lambda args: {**args, "at": 3},
+        )
+    )
+
+    assert first == last != other
 
 
 SEES_CONTEXTS: Final = """
