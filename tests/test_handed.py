@@ -159,3 +159,35 @@ def test_what_no_hook_comes_to_is_not_changed(line: str, left: Sequence[str]) ->
     found = [each.before for each in small_changes(HOOK.format(line=line))]
 
     assert [each for each in found if "1" in each or "2" in each] == left
+
+
+RESULTS = """
+class Cuts:
+    def wrap_tool_call(self, request, handler):
+        return self.cut(handler(request))
+
+    async def awrap_tool_call(self, request, handler):
+        return self.cut(await handler(request))
+
+    def cut(self, result):
+        if not isinstance(result, KIND):
+            return result
+        return short(result)
+"""
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "left"),
+    [
+        ("KIND", "ToolMessage", 0),
+        ("KIND", "Command", 2),
+        ("short(result)", "Command(update=result)", 2),
+        ("short(result)", "self.cut(short(result))", 2),
+    ],
+)
+def test_what_a_call_gives_is_a_result_where_no_tool_gives_a_command(
+    was: str, now: str, left: int
+) -> None:
+    text = RESULTS.replace(was, now).replace("KIND", "ToolMessage")
+
+    assert len(arms(text)) == left

@@ -2,6 +2,7 @@
 
     the messages of a hook                 are never none: somebody said something
     the last of them, after the model      is the model's answer
+    what a call gives its wrapper          is a result, where no tool gives a Command
 
 A branch that would need the contrary has no probe (verdicts, Headline). Only the
 module's own text is looked at: where it binds a name to anything else, or takes
@@ -24,6 +25,8 @@ AFTER: Final = frozenset(("after_model", "aafter_model", "after_model_rewrite_hi
 """Hooks right after the model: methods of this name, or functions so decorated."""
 GIVEN_AS: Final = frozenset(("post_model_hook", "after_chat_model"))
 """The same, by the argument that a function is given as."""
+NEXT: Final = frozenset(("handler", "execute"))
+"""What LangChain's wrappers of calls name the next one."""
 ROLES: Final = frozenset(("role", "type"))
 ANSWERS: Final = frozenset(("assistant", "ai"))
 EMPTY: Final[Mapping[type[ast.cmpop], bool]] = MappingProxyType(
@@ -59,6 +62,10 @@ class Handed:
             names = {each.name for each in bound}
             others = {x.name for x in bound if not self._is_last(x, inside)}
             self._answers = frozenset(names - others)
+        self._results: frozenset[str] = frozenset()
+        if not any(_calls(each, "Command") for each in nodes):
+            other = {x.name for x in bound if not _is_result(x.value)}
+            self._results = frozenset(x.name for x in bound) - other
 
     def is_messages(self, value: ast.expr) -> bool:
         """Tell whether a value is a list of messages that is never empty."""
@@ -71,8 +78,10 @@ class Handed:
                 way = self.certain(operand)
                 return None if way is None else not way
             case ast.Call(ast.Name("isinstance"), [ast.Name(name), kind]):
-                answer = name in self._answers and "AIMessage" in ast.unparse(kind)
-                return answer or None
+                kinds = ast.unparse(kind)
+                answer = name in self._answers and "AIMessage" in kinds
+                result = name in self._results and "ToolMessage" in kinds
+                return answer or result or None
             case ast.Compare(
                 ast.Attribute(ast.Name(name), attr), [sign], [ast.Constant(role)]
             ) if name in self._answers and attr in ROLES and role in ANSWERS:
@@ -91,6 +100,17 @@ class Handed:
                 return id(bound.by) in inside and self.is_messages(of)
             case _:
                 return False
+
+
+def _is_result(value: ast.expr | None) -> bool:
+    """Tell whether a value is what a wrapper of calls is given by the next one."""
+    match value:
+        case ast.Await(called):
+            return _is_result(called)
+        case ast.Call(ast.Name(name)):
+            return name in NEXT
+        case _:
+            return False
 
 
 def _names_of_messages(bound: Sequence[Bound]) -> frozenset[str]:
