@@ -35,6 +35,7 @@ def subject(world):
         "for each in [*state.messages, *more]: print(each)",
         "messages = state.messages\n    for each in messages: print(each)",
         "for each in request.contents: print(each)",
+        "for each in state.messages: print(each)\n    state.messages = []",
     ],
 )
 def test_a_loop_over_what_was_said_is_always_entered(line: str) -> None:

@@ -55,6 +55,7 @@ class Handed:
         bound = [*_bindings(nodes)]
         self._messages: frozenset[str] = _names_of_messages(bound)
         self._known: bool = not any(map(_takes_away, nodes))
+        self._known &= not any(map(_reads_what_it_put, nodes))
         hooks = [*_hooks_after(nodes)]
         self._answers: frozenset[str] = frozenset()
         if len({each.name.removeprefix("a") for each in hooks}) == 1:
@@ -147,16 +148,36 @@ def _is_messages(value: ast.expr, names: frozenset[str]) -> bool:  # noqa: PLR09
 
 
 def _takes_away(node: ast.AST) -> bool:
-    """Tell whether a node takes messages away, or puts others in their place."""
+    """Tell whether a node takes messages away."""
     match node:
         case ast.Call(ast.Attribute(of, method)) if method in TAKES:
             return any(name in ast.unparse(of) for name in MESSAGES)
         case ast.Subscript(of, ast.Slice()) if not isinstance(node.ctx, ast.Load):
             return any(name in ast.unparse(of) for name in MESSAGES)
-        case ast.Attribute(_, name) | ast.Subscript(_, ast.Constant(name)):
-            return name in MESSAGES and not isinstance(node.ctx, ast.Load)
+        case ast.Attribute(_, name, ast.Del()) | ast.Subscript(
+            _, ast.Constant(name), ast.Del()
+        ):
+            return name in MESSAGES
         case _:
             return False
+
+
+def _reads_what_it_put(node: ast.AST) -> bool:
+    """Tell whether a function looks at messages that it put in the place of others."""
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    put: list[int] = []
+    read: list[int] = []
+    for each in ast.walk(node):
+        match each:
+            case ast.Attribute(_, name, ctx) | ast.Subscript(
+                _, ast.Constant(name), ctx
+            ):
+                if name in MESSAGES:
+                    (read if isinstance(ctx, ast.Load) else put).append(each.lineno)
+            case _:
+                pass
+    return bool(put and read) and max(read) > min(put)
 
 
 def _bindings(nodes: Sequence[ast.AST]) -> Iterator[Bound]:
