@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 from uuid import uuid4
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
+    AgentMiddleware,
     HumanInTheLoopMiddleware,
     ModelCallLimitMiddleware,
     ModelRequest,
@@ -427,6 +429,103 @@ def test_context_without_values_is_there() -> None:
     play(scenario(["assistant:a"]), lambda w: newer(w, looks))
 
     assert seen == ["nobody"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("own", [False, True])
+def test_arguments_by_name_have_no_order(own: bool, way: Way) -> None:
+    @tool
+    def mine(**given: Any) -> str:
+        """Take anything."""
+        return "x"
+
+    def adds(order: Callable[[Any], Any]) -> Build:
+        class Adds(AgentMiddleware[Any, Any]):
+            def changed(self, request: Any) -> Any:
+                call = request.tool_call
+                return request.override(tool_call={**call, "args": order(call["args"])})
+
+            def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+                return handler(self.changed(request))
+
+            async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+                return await handler(self.changed(request))
+
+        def build(world: World) -> Any:
+            face = world.as_langchain()
+            tools = [*face.tools, mine] if own else face.tools
+            return create_agent(face.model, tools, middleware=[Adds()])
+
+        return build
+
+    name = "mine" if own else "t"
+    world = scenario([f'assistant:[c1:{name}({{"q": 1}})]', "assistant:a"], way=way)
+    first, last, other = (
+        data_of(play(world, adds(order)).trace, "tool_start")
+        for order in (
+            lambda args: {"at": 2, **args},
+            lambda args: {**args, "at": 2},
+            lambda args: {**args, "at": 3},
+        )
+    )
+
+    assert first == last != other
+
+
+SEES_CONTEXTS: Final = """
+from dataclasses import dataclass
+from langchain.agents import create_agent
+from langchain.agents.middleware import before_model
+
+@dataclass
+class Caller:
+    who: str = "nobody"
+
+def subject(world):
+    @before_model
+    def looks(state, runtime):
+        {sees}
+        world.effect("seen", type(caller).__name__)
+
+    lc = world.as_langchain()
+    return create_agent(lc.model, middleware=[looks], context_schema=Caller)
+"""
+
+
+@pytest.mark.parametrize(
+    ("sees", "gives_none", "gives_one"),
+    [
+        ("caller = runtime.context", "Caller", "Caller"),
+        ("caller = runtime.context if runtime.context else 1", "int", "Caller"),
+        ("caller = runtime.context or 1", "int", "Caller"),
+        (
+            "caller = runtime.context\n        if caller is None: caller = 1",
+            "int",
+            "Caller",
+        ),
+        (
+            "caller = runtime.context\n        if not caller: caller = 1",
+            "int",
+            "Caller",
+        ),
+        (
+            "caller = runtime.context\n        if not caller.who: caller = 1",
+            "Caller",
+            "Caller",
+        ),
+    ],
+)
+def test_who_looks_whether_there_is_a_context_meets_callers_without_one(
+    sees: str, gives_none: str, gives_one: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "side.py"
+    file.write_text(SEES_CONTEXTS.format(sees=sees))
+    found = {"__file__": str(file)}
+    exec(compile(file.read_text(), str(file), "exec"), found)  # noqa: S102  # our own text
+    world = scenario(["assistant:a"] * 2, hi(), hi(options={"who": "me"}))
+    seen = data_of(play(world, found["subject"]).trace, "effect")
+
+    assert [each["data"] for each in seen] == [gives_none, gives_one]
 
 
 @pytest.mark.parametrize("way", WAYS)

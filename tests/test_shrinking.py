@@ -148,3 +148,21 @@ def test_world_that_gets_no_smaller_is_tried_so_often_in_vain() -> None:
     shrink(LARGE, lambda each: bool(asked.append(each)), ShrinkEffort(200, in_vain=12))
 
     assert len(asked) == 12
+
+
+@pytest.mark.parametrize("at", [0, 3, 120, 199])
+def test_a_long_session_is_played_a_few_times_until_one_turn_is_left(at: int) -> None:
+    runs = [{"input": [f"user:turn {n}"]} for n in range(200)]
+    calls = ["assistant:[c1:t({})]", "assistant:ok"]
+    script = [each for n in range(200) for each in calls[n % 2 :]]
+    long = {"agent": {}, "model_script": script, "runs": runs}
+    played: list[int] = []
+
+    def still(world: Scenario) -> bool:
+        played.append(len(world.runs))
+        return any(f"user:turn {at}" in run.input for run in world.runs)
+
+    found = shrink(read_scenario(long, "here"), still, ShrinkEffort(tries=60))
+
+    assert len(found.runs) == 1
+    assert sum(played) < 4 * len(runs)

@@ -83,6 +83,26 @@ def test_what_nothing_can_show_is_left_alone(name: str) -> None:
     assert expected.get(name, set()) == texts(ALONE[name])
 
 
+@pytest.mark.parametrize(
+    ("body", "dropped"),
+    [
+        ("try:\n    g()\nexcept E:\n    return None", False),
+        ("try:\n    g()\nexcept E:\n    return None\nh()", True),
+        ("try:\n    return None\nexcept E:\n    h()\nelse:\n    k()", True),
+        ("try:\n    g()\nfinally:\n    return None", True),
+        ("if a:\n    return None\nelse:\n    h()", False),
+        ("if a:\n    return None\nh()", True),
+        ("with a:\n    return None", False),
+        ("match a:\n    case 1:\n        return", False),
+        ("for x in a:\n    return None", True),
+    ],
+)
+def test_a_return_of_nothing_is_dropped_where_something_follows(
+    body: str, dropped: bool
+) -> None:
+    assert dropped == any(each.startswith("no return") for each in texts(body))
+
+
 def test_names_of_handlers_and_what_a_module_exports_are_left_alone() -> None:
     source = """
 __all__ = ["A"]

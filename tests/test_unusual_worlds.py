@@ -86,6 +86,17 @@ def test_tool_that_returns_directly_is_ordinary_where_a_side_speaks_of_it() -> N
     assert told(direct, Spoken.of(["a direct line"])) is not None
 
 
+def test_tools_of_one_name_are_unusual_where_a_side_binds_them_by_itself() -> None:
+    twice = {"agent": {"tools": [{"name": "t"}, {"name": "t"}]}}
+
+    assert told(twice, Spoken.of(["create_agent(model, tools)"])) is None
+    assert "2 tools have the name 't'" in str(
+        told(twice, Spoken.of(["m.bind_tools(x)"]))
+    )
+    once = {"agent": {"tools": [{"name": "t"}, {"name": "u"}]}}
+    assert told(once, Spoken.of(["m.bind_tools(x)"])) is None
+
+
 def test_two_calls_of_one_answer_are_luck_for_a_tool_that_fails_by_their_count() -> (
     None
 ):

@@ -252,8 +252,8 @@ def test_small_changes_of_old_are_played_against_old(tmp_path: Path) -> None:
 
 def test_a_branch_that_is_marked_is_out_of_reach(tmp_path: Path) -> None:
     line = "if len(messages) > LIMIT:"
-    guarded = OLD.replace(line, "if messages and len(messages) > LIMIT:")
-    branch = "messages and …: false"
+    guarded = OLD.replace(line, "if LIMIT and len(messages) > LIMIT:")
+    branch = "LIMIT and …: false"
     mark = EquivalentMark("old.py", guarded.splitlines()[5].strip(), branch, "never")
     files = {"old.py": guarded, "new.py": NEW}
     unmarked = judged(tmp_path, files)

@@ -57,7 +57,9 @@ from refengine.testing.subject_worlds.worlds import (
     called_between,
     failures,
     flaky,
+    later,
     of_classes,
+    remembered,
     rounds,
     worlds,
 )
@@ -92,8 +94,9 @@ def fixed_worlds(words: Words) -> Iterator[tuple[str, object]]:
     yield from chain(alike(words), nested(words))
     for each in (*flaky(words), *of_classes(words)):
         yield "failures", each
-    for each in (*rounds(words), *called_between(words)):
-        yield "long runs", each
+    for made in (rounds, called_between, remembered, later):
+        for each in made(words):
+            yield "long runs", each
 
 
 @cache

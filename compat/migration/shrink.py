@@ -110,7 +110,7 @@ class _Search:
         before = None
         while before != self._doc and not self._over:
             before = json.loads(json.dumps(self._doc))
-            while self._drop_first_run():
+            while self._drop_runs() or self._drop_first_run():
                 pass
             self._merge()
             for path in self._paths():
@@ -130,6 +130,25 @@ class _Search:
         if plain is None or ends or (script and not _calls(script[-1])):
             return
         self._keep({**self._doc, "model_script": [*script, plain]})
+
+    def _drop_runs(self) -> bool:
+        """Take the last half of the runs away, or the first; or fewer, but not one.
+
+        Of a session of hundreds of turns mostly one shows it, and to play the others
+        for each turn that goes takes minutes.
+        """
+        runs, script = self._doc.get("runs", ()), self._doc.get("model_script", ())
+        ends = [at for at, each in enumerate(script, 1) if not _calls(each)]
+        many = len(runs) // 2
+        while many > 1:
+            used = ends[many - 1] if many <= len(ends) else len(script)
+            last = {"runs": runs[:-many]}
+            first = {"runs": runs[many:], "model_script": script[used:]}
+            for parts in (last, first):
+                if self._keep(json.loads(json.dumps({**self._doc, **parts}))):
+                    return True
+            many //= 2
+        return False
 
     def _drop_first_run(self) -> bool:
         """Take the first run away, and the answers it may have used up with it."""

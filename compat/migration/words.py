@@ -114,6 +114,7 @@ def harvest(sources: Mapping[str, str]) -> Words:
         folds=bool(cases),
         trims=any(each.trims for each in found),
         parses=any(each.parses for each in found),
+        times=any(each.times for each in found),
         patterns=tuple(_ranked([each.patterns for each in found])[:OTHERS]),
         numbers=tuple(dict.fromkeys([*numbers, *_products(factors, numbers)])),
     )

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final, TypeVar, cast
 
-from refengine.testing.filled import filled_names, is_filled
+from refengine.testing.filled import asked_loops, filled_names, is_filled
+from refengine.testing.handed import Handed
 
 PROBE: Final = "__refengine_arm__"
 """The probe is a builtin: it is found from every module, and no module gets a name."""
@@ -179,10 +181,14 @@ class Probes(Scopes, ast.NodeTransformer):
         self._first = first
         self._elifs: set[ast.AST] = set()
         self._filled: Mapping[str, ast.expr] = {}
+        self._handed = Handed(ast.Module([], []))
+        self._asked: frozenset[ast.AST] = frozenset()
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
-        """Look for what is never empty first."""
+        """Look for what is never empty, and what hooks are handed, first."""
         self._filled = filled_names(node)
+        self._handed = Handed(node)
+        self._asked = frozenset(asked_loops(node.body))
         return self.generic_visit(node)
 
     # Statements
@@ -222,6 +228,7 @@ class Probes(Scopes, ast.NodeTransformer):
             return self.generic_visit(node)
         text = f"{word} {shown(node.target)} in {shown(node.iter)}"
         always = is_filled(node.iter, self._filled)
+        always |= node in self._asked or self._handed.is_messages(node.iter)
         yes, no = self._loop_arms(node, text, always=always)
         node.target = self.visit(node.target)
         node.iter = self.visit(node.iter)
@@ -343,32 +350,48 @@ class Probes(Scopes, ast.NodeTransformer):
         return cast("ast.expr", self.visit(node))
 
     def _short_circuits(self, node: ast.BoolOp) -> ast.expr:
-        """Turn ``a and b`` into ``b if a else False``, and ``a or b`` likewise."""
+        """Turn ``a and b`` into ``b if a else False``, and ``a or b`` likewise.
+
+        An operand that certainly goes on has no arm for where it ends.
+        """
         every = isinstance(node.op, ast.And)
         sign, end = ("and", "false") if every else ("or", "true")
         stops = [
-            self._arm(each, f"{shown(each)} {sign} …: {end}")
+            None
+            if self._handed.certain(each) is every
+            else self._arm(each, f"{shown(each)} {sign} …: {end}")
             for each in node.values[:-1]
         ]
         reached = list(self._reached(node))
         *tests, result = [self._test(each) for each in node.values]
         for test, stop, go in reversed(list(zip(tests, stops, reached, strict=True))):
-            further = probe_then(go, result)
-            ends = probe_false(stop, test) if every else probe_true(stop, test)
+            further = result if go is None else probe_then(go, result)
+            ends = self._end(stop, test, every=every)
             ways = (further, ends) if every else (ends, further)
             result = located(ast.IfExp(test, *ways), node)
         return result
 
-    def _reached(self, node: ast.BoolOp) -> Iterator[int]:
-        sign = "and" if isinstance(node.op, ast.And) else "or"
-        for each in node.values[1:]:
-            yield self._arm(each, f"… {sign} {shown(each)}: reached")
+    def _end(self, arm: int | None, at: ast.expr, *, every: bool) -> ast.expr:
+        """Return what a condition is where an operand ends it."""
+        if arm is None:
+            return located(ast.Constant(not every), at)
+        return probe_false(arm, at) if every else probe_true(arm, at)
+
+    def _reached(self, node: ast.BoolOp) -> Iterator[int | None]:
+        """Yield the arm of each further operand, None where one before it ends."""
+        every = isinstance(node.op, ast.And)
+        sign, ended = "and" if every else "or", False
+        for before, each in pairwise(node.values):
+            ended = ended or self._handed.certain(before) is (not every)
+            text = f"… {sign} {shown(each)}: reached"
+            yield None if ended else self._arm(each, text)
 
     # Arms
 
     def _branches(self, test: ast.expr) -> bool:
-        """Tell whether there are two ways; a constant has one."""
-        return self.inside and not is_constant(test)
+        """Tell whether there are two ways; what is certain has one."""
+        one_way = is_constant(test) or self._handed.certain(test) is not None
+        return self.inside and not one_way
 
     def _arms(self, at: ast.AST, text: str, yes: str, no: str) -> tuple[int, int]:
         return self._arm(at, f"{text}: {yes}"), self._arm(at, f"{text}: {no}")

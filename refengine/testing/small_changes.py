@@ -10,7 +10,8 @@ cosmic-ray drops no statement, ``await`` or argument: so these are ours.
 
 What nothing can show is left alone: annotations, docstrings (but those of tools, which
 the model is shown), ``__all__``, imports, assertions, texts of errors, names of
-handlers, of graphs and of loggers, and what is only for type checkers.
+handlers, of graphs and of loggers, and what is only for type checkers, or for hooks
+that are handed what no framework does.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
+from refengine.testing.handed import Handed
 from refengine.testing.json_values import is_list
 from refengine.testing.subject_worlds.source import FOLDS as OF_CASE
 from refengine.testing.subject_worlds.source import python_source
@@ -133,6 +135,8 @@ class _Finder:
         self._known: dict[str, object] = {}
         self._raising = False
         self._of_class = False
+        self._handed = Handed(tree)
+        self._ends: set[int] = set()
 
     def found(self) -> list[Candidate]:
         for at, each in enumerate(self._tree.body):
@@ -191,7 +195,8 @@ class _Finder:
             self._statement = outside
 
     def _drop(self, node: ast.stmt, place: Place) -> None:
-        if self._statement is None or not droppable(node, place.parent):
+        ends = id(node) in self._ends and returns_nothing(node)
+        if self._statement is None or ends or not droppable(node, place.parent):
             return
         needs = f"a world in which it shows that {plain(node)!r} is not done"
         self._add("statement", node, "", lambda: place.put(ast.Pass(), node), needs)
@@ -207,6 +212,7 @@ class _Finder:
         self._statement, self._types, self._of_class = outside
 
     def _body(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._ends.update(id(each) for each in ends_of(node.body))
         for at, each in enumerate(node.body):
             self._line = self._statement = each.lineno
             if ast.get_docstring(node) is None or at > 0:
@@ -233,11 +239,21 @@ class _Finder:
         for field, value in ast.iter_fields(node):
             if field in {"annotation", "returns", "type_params", "format_spec", "ctx"}:
                 continue
+            if field == self._never(node):
+                continue
             if is_list(value):
                 for at, each in enumerate(value):
                     self._part(each, Place(node, field, at))
             if isinstance(value, ast.AST):
                 self._part(value, Place(node, field))
+
+    def _never(self, node: ast.AST) -> str:
+        """Return the part of a node that no hook comes to, "" where there is none."""
+        if not isinstance(node, (ast.If, ast.IfExp)):
+            return ""
+        return {True: "orelse", False: "body", None: ""}[
+            self._handed.certain(node.test)
+        ]
 
     def _part(self, node: object, place: Place) -> None:
         if isinstance(node, ast.stmt):
@@ -549,8 +565,6 @@ def droppable(node: ast.stmt, parent: ast.AST) -> bool:  # noqa: PLR0911  # one 
             return not _is_last(node, parent)
         case ast.Break():
             return True
-        case ast.Return(value=None | ast.Constant(value=None)):
-            return not _is_last(node, parent)
         case ast.Return():
             return True
         case (
@@ -562,6 +576,34 @@ def droppable(node: ast.stmt, parent: ast.AST) -> bool:  # noqa: PLR0911  # one 
             return False
 
 
+def returns_nothing(node: ast.stmt) -> bool:
+    """Tell whether a statement returns None."""
+    match node:
+        case ast.Return(value=None | ast.Constant(value=None)):
+            return True
+        case _:
+            return False
+
+
+def ends_of(block: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a function behind which it ends anyway."""
+    for last in block[-1:]:
+        yield last
+        match last:
+            case ast.If(body=body, orelse=orelse):
+                inner = [body, orelse]
+            case ast.With(body=body) | ast.AsyncWith(body=body):
+                inner = [body]
+            case ast.Match(cases=cases):
+                inner = [each.body for each in cases]
+            case ast.Try(body, handlers, orelse):
+                inner = [orelse or body, *(each.body for each in handlers)]
+            case _:
+                inner = []
+        for each in inner:
+            yield from ends_of(each)
+
+
 def _is_lost(target: ast.expr, value: ast.expr) -> bool:
     """Tell whether what was there before stays if a value is not put there."""
     if isinstance(target, ast.Name):
@@ -570,8 +612,8 @@ def _is_lost(target: ast.expr, value: ast.expr) -> bool:
 
 
 def _is_last(node: ast.stmt, parent: ast.AST) -> bool:
-    """Tell whether a function or loop ends there anyway."""
-    loops = (ast.FunctionDef, ast.AsyncFunctionDef, ast.For, ast.AsyncFor, ast.While)
+    """Tell whether a turn of a loop ends there anyway."""
+    loops = (ast.For, ast.AsyncFor, ast.While)
     return isinstance(parent, loops) and parent.body[-1] is node
 
 

@@ -46,6 +46,15 @@ def written(arguments: object) -> str:
     return json.dumps(snapshot(arguments), ensure_ascii=False)
 
 
+def given_by_name(arguments: object) -> str:
+    """Return what a tool is run with as text, in the order of its names.
+
+    A framework that gives arguments by name gives them in no order: who adds one in
+    front does what he does who adds it at the end.
+    """
+    return json.dumps(snapshot(arguments), ensure_ascii=False, sort_keys=True)
+
+
 def started(recorder: Recorder, name: str, arguments: str, implementation: str) -> None:
     """Put down that a tool begins, for the call that is being made."""
     data: dict[str, Json] = {

@@ -25,6 +25,7 @@ from compat.migration.judge import MigrationJudge, Terms
 from compat.migration.options import EVERYWHERE
 from compat.migration.pairs import PlainSide, PlayError, SideRunner
 from compat.migration.refs import SubjectRef, located
+from compat.migration.remote.error_words import in_older_words
 from compat.migration.remote.languages import (
     Programs,
     ReadSubject,
@@ -144,7 +145,8 @@ class RemoteRunner(PlainSide):
         except ChildError as error:
             raise self._over(error) from error
         self._see(watch)
-        return RemotePlayed(trace.to_jsonl(), self._refused(watch, trace))
+        told = in_older_words(trace.to_jsonl(), self.subject.engine)
+        return RemotePlayed(told, self._refused(watch, trace))
 
     def _traced(self, world: Scenario, watch: SubjectWatch) -> Trace:
         if isinstance(self.engine, FlowSubjectEngine):

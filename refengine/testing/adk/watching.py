@@ -27,7 +27,7 @@ from refengine.testing.flows.watching import (
     marking,
 )
 from refengine.testing.json_values import is_list
-from refengine.testing.tool_runs import calling, written
+from refengine.testing.tool_runs import calling, given_by_name
 from refengine.testing.world import World
 
 OF_PLUGINS: Final = (
@@ -159,7 +159,7 @@ class AdkWatch:
 
     def _execution(self, name: str, args: Mapping[str, Any]) -> OwnExecution:
         given = {key: each for key, each in args.items() if not _is_context(each)}
-        return OwnExecution(self._world, name, written(given))
+        return OwnExecution(self._world, name, given_by_name(given))
 
 
 WATCHED: Final = "__refengine_watch__"

@@ -15,7 +15,7 @@ from refengine.testing.json_values import is_mapping
 from refengine.testing.notation import in_one_part, pieces_of
 from refengine.testing.ops import ToolSpec
 from refengine.testing.own_tools import with_own_tools
-from refengine.testing.tool_runs import ToolRuns, calling, error_at, written
+from refengine.testing.tool_runs import ToolRuns, calling, error_at, given_by_name
 from refengine.testing.world import World
 
 T = TypeVar("T")
@@ -135,7 +135,7 @@ class FlowToolRuns:
         self, args: Mapping[str, Any], call_id: str | None
     ) -> dict[str, Json]:
         """Run it once; raises what is scripted."""
-        text = written(args)
+        text = given_by_name(args)
         with calling(call_id):
             self._runs.begin(text)
             if self._runs.seconds:

@@ -90,12 +90,16 @@ class GivenTo:
         graph: Any,  # noqa: ANN401  # a graph of any framework
         doors: Doors,
         moved: Mapping[str, ValueDoor] = NOT_MOVED,
+        *,
+        looks: bool = False,
     ) -> None:
         """Give values to ``graph``, whose source looks for them through ``doors``.
 
         Those that ``moved`` names its caller gives by that door, whatever OLD's does.
+        Where the source ``looks`` whether there is a context, one of nothing is none.
         """
         self._graph = graph
+        self._looks = looks
         self._doors = doors
         self._moved = moved
 
@@ -132,8 +136,12 @@ class GivenTo:
         """Return what is given as configurable."""
         return self._by(CONFIGURABLE, run)
 
-    def context(self, run: RunSpec) -> dict[str, Any]:
+    def context(self, run: RunSpec) -> dict[str, Any] | None:
         """Return the context of a run; all of it where no schema names its fields."""
+        given = self._context_of(run)
+        return None if self._looks and not [*given] else given
+
+    def _context_of(self, run: RunSpec) -> dict[str, Any]:
         values = self._by(CONTEXT, run)
         if not self._declares:
             return Given(values)

@@ -19,7 +19,7 @@ from refengine.testing.graphs.messages import content_of
 from refengine.testing.graphs.tools import OWN
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.recorder import snapshot
-from refengine.testing.tool_runs import calling, started, written
+from refengine.testing.tool_runs import calling, given_by_name, started
 from refengine.testing.world import CALLING, World
 
 _ENDS: Final = frozenset(("__start__", "__end__"))
@@ -224,7 +224,7 @@ class GraphWatch(BaseCallbackHandler):
         if outer is None and name in self._wrappers:
             self._around.add(run_id)
             return
-        text = input_str if inputs is None else written(inputs)
+        text = input_str if inputs is None else given_by_name(inputs)
         with calling(call_id):
             started(self._world.recorder, name, text, f"the subject's own {name}")
 

@@ -58,7 +58,7 @@ from refengine.testing.scenario import (
     Scenario,
 )
 from refengine.testing.session import MODEL_SECONDS
-from refengine.testing.subject_worlds.named_values import doors_of
+from refengine.testing.subject_worlds.named_values import doors_of, looks_for_a_context
 from refengine.testing.subjects import Played, Subject, SubjectError, Way, is_graph
 from refengine.testing.world import World
 
@@ -105,12 +105,14 @@ class GraphSession:
         way: Way,
         *,
         doors: Doors = NO_DOORS,
+        looks: bool = False,
         last: bool = False,
         lost: str | None = None,
     ) -> None:
         """Play ``scenario`` with the graph that a subject built in ``world``.
 
-        Its source looks for a caller's values through ``doors``. In the ``last`` way
+        Its source looks for a caller's values through ``doors``, and ``looks`` whether
+        there is a context at all. In the ``last`` way
         there is, that it is the wrong one is an error like others. ``lost`` is why it
         could not be played in the way that was asked for.
         """
@@ -122,7 +124,7 @@ class GraphSession:
         self._lost = lost
         self._watch = GraphWatch(world)
         self._watch.expect(graph)
-        self._given = GivenTo(graph, doors, bridge_of(world).moved)
+        self._given = GivenTo(graph, doors, bridge_of(world).moved, looks=looks)
         self._left: Sequence[BaseMessage] = ()
         self._values: Mapping[str, Any] = {}
         self._thread = 0
@@ -562,11 +564,12 @@ def play_graph(
         return _over_the_wire(scenario, subject, world, graph)
     spec = scenario.all_agents[0] if scenario.all_agents else AgentSpec()
     ordered = sorted(ways, key=lambda way: way != scenario.way)
-    doors, lost = doors_of(sources_of(subject)), None
+    sources, lost = sources_of(subject), None
+    doors, looks = doors_of(sources), looks_for_a_context(sources)
     for way in ordered:
         last = way == ordered[-1]
         session = GraphSession(
-            scenario, world, graph, way, doors=doors, last=last, lost=lost
+            scenario, world, graph, way, doors=doors, looks=looks, last=last, lost=lost
         )
         try:
             session.play()
@@ -589,8 +592,9 @@ def _over_the_wire(
     scenario: Scenario, subject: Subject, world: World, graph: object
 ) -> Played:
     """Play it plain: virtual time would jump over what a real socket waits for."""
-    doors = doors_of(sources_of(subject))
-    session = GraphSession(scenario, world, graph, "sync", doors=doors)
+    sources = sources_of(subject)
+    doors, looks = doors_of(sources), looks_for_a_context(sources)
+    session = GraphSession(scenario, world, graph, "sync", doors=doors, looks=looks)
     try:
         session.play()
     except WrongWayError as error:

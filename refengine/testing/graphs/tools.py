@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.ops import ToolSpec
-from refengine.testing.tool_runs import ToolRuns, calling, written
+from refengine.testing.tool_runs import ToolRuns, calling, given_by_name
 from refengine.testing.world import CALLING, World
 
 OWN: Final = "refengine_world"
@@ -62,13 +62,13 @@ class WorldTool(BaseTool):
             return await super().arun(*given, tool_call_id=tool_call_id, **more)
 
     def _run(self, /, *_: object, **arguments: object) -> str:
-        text = written(arguments)
+        text = given_by_name(arguments)
         self._runs.begin(text)
         self._world.clock.sleep(self._runs.seconds)
         return self._runs.end(text)
 
     async def _arun(self, /, *_: object, **arguments: object) -> str:
-        text = written(arguments)
+        text = given_by_name(arguments)
         self._runs.begin(text)
         if self._runs.seconds:
             await asyncio.sleep(self._runs.seconds)

@@ -25,7 +25,7 @@ from refengine.testing.ops import ToolSpec
 from refengine.testing.pydantic_ai.messages import unnamed
 from refengine.testing.pydantic_ai.model import AnsweringModel, ModelAsked
 from refengine.testing.recorder import snapshot
-from refengine.testing.tool_runs import ToolRuns, calling, written
+from refengine.testing.tool_runs import ToolRuns, calling, given_by_name
 from refengine.testing.world import World
 
 
@@ -108,7 +108,7 @@ def world_tool(spec: ToolSpec, world: World) -> Tool[Any]:
     runs = ToolRuns(spec, world)
 
     async def run(ctx: RunContext[Any], /, **arguments: Any) -> str:  # noqa: ANN401  # the model's
-        text = written(arguments)
+        text = given_by_name(arguments)
         with calling(ctx.tool_call_id):
             runs.begin(text)
             if runs.seconds:

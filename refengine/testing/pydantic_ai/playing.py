@@ -61,7 +61,7 @@ from refengine.testing.recorder import snapshot
 from refengine.testing.scenario import RunSpec, Scenario
 from refengine.testing.stack_play import StackPlay
 from refengine.testing.subjects import WAYS, Played, SubjectError, Way
-from refengine.testing.tool_runs import calling, written
+from refengine.testing.tool_runs import calling, given_by_name, written
 from refengine.testing.world import World
 
 REQUESTS: Final = 50
@@ -322,7 +322,7 @@ class _Observing(AbstractCapability[Any]):
         with calling(call.tool_call_id):
             if call.tool_name in self._observed:
                 return await handler(args)
-            given = written(_without_defaults(args, call, tool_def))
+            given = given_by_name(_without_defaults(args, call, tool_def))
             with OwnExecution(self._world, call.tool_name, given) as done:
                 return done(await handler(args))
 
@@ -359,7 +359,7 @@ def _observe(leaf: FunctionToolset[Any], world: World) -> None:
         if isinstance(leaf.tools.get(name), ScriptedAgentTool):
             return await inner(name, tool_args, ctx, made)
         given = _without_defaults(tool_args, _asked(ctx), made.tool_def)
-        with OwnExecution(world, name, written(given)) as done:
+        with OwnExecution(world, name, given_by_name(given)) as done:
             return done(await inner(name, tool_args, ctx, made))
 
     object.__setattr__(leaf, "call_tool", call_tool)

@@ -31,6 +31,7 @@ from refengine.testing.subject_worlds.source import (
     LATER,
     LONGEST,
     PARSES,
+    TIMES,
     TRIMS,
     SourceWords,
     put,
@@ -90,6 +91,8 @@ def words_of(tokens: Sequence[Token], grammar: Grammar) -> SourceWords:
             found.trims = True
         elif token.kind == "name" and token.text in PARSES:
             found.parses = True
+        elif token.kind == "name" and token.text in TIMES:
+            found.times = True
     return found
 
 

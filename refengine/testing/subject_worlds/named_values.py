@@ -421,6 +421,38 @@ def doors_of(sources: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
     return {name: frozenset(some | more) for name, some in found.doors.items()}
 
 
+@cache
+def looks_for_a_context(sources: tuple[str, ...]) -> bool:
+    """Tell whether a side looks if it is given a context at all.
+
+    Then its callers are no fewer than those that give none.
+    """
+    return any(_looks_for_a_context(each) for each in python_sources(sources))
+
+
+def _looks_for_a_context(source: PythonSource) -> bool:
+    names = {name for name, value in source.bound if named(value) == CONTEXT}
+    asked = (each for node in source.nodes for each in _asked(node))
+    return any(
+        (isinstance(each, ast.Attribute) and each.attr == CONTEXT)
+        or (isinstance(each, ast.Name) and each.id in names)
+        for each in asked
+    )
+
+
+def _asked(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield what a node asks whether it is there: by its truth, or beside None."""
+    match node:
+        case ast.BoolOp(values=[*first, _]):
+            yield from first
+        case ast.If(test=test) | ast.IfExp(test=test) | ast.UnaryOp(ast.Not(), test):
+            yield test
+        case ast.Compare(left=left, comparators=[ast.Constant(value=None)]):
+            yield left
+        case _:
+            pass
+
+
 def _gathered(sources: Iterable[PythonSource]) -> NamedValues:
     found = NamedValues()
     for each in sources:

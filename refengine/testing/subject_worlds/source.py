@@ -47,6 +47,10 @@ TRIMS: Final = FOLDS | {
     *("trim", "trimStart", "trimEnd", "toLowerCase", "toUpperCase", "localeCompare"),
 }
 """Names, in each language, of what trims texts or folds their case."""
+TIMES: Final = frozenset(
+    ("now", "utcnow", "time", "monotonic", "perf_counter", "Now", "Since")
+)
+"""Names, in each language, of what says what time it is."""
 PARSES: Final = frozenset(
     ("loads", "model_validate_json", "validate_json", "JSON", "Unmarshal", "NewDecoder")
 )
@@ -71,6 +75,8 @@ class SourceWords:
     trims: bool = False
     parses: bool = False
     """Whether it reads texts as JSON."""
+    times: bool = False
+    """Whether it asks what time it is."""
 
 
 @dataclass(frozen=True)
@@ -332,6 +338,7 @@ class _Reader(ast.NodeVisitor):
         self._folds = self._folds or name in FOLDS
         self._found.trims = self._found.trims or name in TRIMS
         self._found.parses = self._found.parses or name in PARSES
+        self._found.times = self._found.times or name in TIMES
         given = [*node.args, *(k.value for k in node.keywords if k.arg == "pattern")]
         text = self._text_of(given[0]) if name in RE_CALLS and given else None
         if text is not None and _is_re(called):

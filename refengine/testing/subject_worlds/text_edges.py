@@ -156,6 +156,8 @@ def objects(words: Words) -> Iterator[TextTurn]:
     for left_out in keys:
         rest = {key: at for at, key in enumerate(keys) if key != left_out}
         yield _object(json_text(rest))
+        # Who writes it anew may write letters beyond ASCII otherwise.
+        yield _object(json_text({**rest, "zz": "é"}))
     yield from map(_object, ("[1]", "null", json_text({**whole, "zz": None})))
 
 

@@ -2,7 +2,9 @@
 
 A vendor's interface or the framework would refuse such a world, or never produce it:
 results without a call, input that does not end with the user, equal ids of calls, lone
-surrogates, and a tool that returns directly where neither side speaks of that. Where
+surrogates, a tool that returns directly where neither side speaks of that, and two
+tools of one name where a side binds them to the model by itself: vendors refuse that
+request, which a framework does not send. Where
 calls are tasks, two at one time of a tool that fails by their count are luck. So is
 unusual what a migration declares outside of what its subjects are for. Unknown tools,
 refused arguments, long and empty texts are ordinary (verdicts, Migration).
@@ -49,6 +51,8 @@ OWN_NAMES: Final = "no two tools have one name"
 ALONE: Final = "no other extensions"
 WHOLE: Final = "no run streams"
 ONE_PART: Final = "no message has several texts"
+BINDS: Final = "bind_tools"
+"""How a source speaks of binding tools to a model by itself."""
 DIRECT: Final = re.compile(r"returns?[_ ]?direct", re.IGNORECASE)
 """How a source speaks of tools that return directly, whatever its framework."""
 READ: Final = 4096
@@ -62,7 +66,8 @@ class Spoken:
     ``direct`` is whether either speaks of tools that return directly; ``outside`` is
     what the settings declare, in the words of ``OUTSIDE``, ``own_tools`` are those that
     scripts make, and ``calls`` is what they say of calls that come together. Where the
-    calls of an answer are ``tasks``, who comes first is luck.
+    calls of an answer are ``tasks``, who comes first is luck; ``binds`` is whether a
+    side binds tools to a model by itself.
     """
 
     direct: bool = False
@@ -70,6 +75,7 @@ class Spoken:
     own_tools: frozenset[str] = frozenset()
     calls: CallsSpoken = SILENT
     tasks: bool = False
+    binds: bool = False
 
     @classmethod
     def of(cls, sources: Iterable[str], outside: Sequence[str] = ()) -> Spoken:
@@ -77,7 +83,9 @@ class Spoken:
         texts = (*sources,)
         direct = any(DIRECT.search(text) is not None for text in texts)
         own = frozenset[str]().union(*map(script_tools, texts))
-        return cls(direct, tuple(outside), own, CallsSpoken.of(texts, direct=direct))
+        calls = CallsSpoken.of(texts, direct=direct)
+        binds = any(BINDS in text for text in texts)
+        return cls(direct, tuple(outside), own, calls, binds=binds)
 
 
 UNSPOKEN: Final = Spoken()
@@ -100,6 +108,8 @@ def unusual(scenario: Scenario, spoken: Spoken) -> str | None:
         reasons.append(_direct)
     if spoken.tasks:
         reasons.append(_raced)
+    if spoken.binds:
+        reasons.append(_equal_names)
     return next(filter(None, (reason(scenario) for reason in reasons)), None)
 
 

@@ -67,6 +67,8 @@ class Words:
     """Whether it trims texts anywhere, or folds their case."""
     parses: bool = False
     """Whether it reads texts as JSON."""
+    times: bool = False
+    """Whether it asks what time it is."""
     options: tuple[tuple[str, tuple[Json, ...]], ...] = ()
     """Options that a caller gives to runs, and what each may be."""
 

@@ -45,6 +45,12 @@ COUNTED: Final = 4
 """For so many of the subject's numbers a tool fails as often."""
 NAMED: Final = 4
 """So many tools of the subject's names fail in turn."""
+KEPT: Final = 2
+"""For so many numbers something is remembered in as many places."""
+ANSWERED: Final = 2
+"""So many seconds the model takes for a call between two others, and the next."""
+DAY: Final = 86_400
+"""So many seconds go by at most."""
 BETWEEN: Final = 6
 """So many are called between two calls of each other."""
 KEYS: Final = frozenset(
@@ -146,17 +152,56 @@ def called_between(words: Words) -> Iterator[Data]:
     if len(names) < 2:  # nothing comes between
         return
     asked = [names, *(each for name in names for each in ((name,), names))]
-    calls = [
-        [ToolCall(f"b{at}-{n}", name, "{}") for n, name in enumerate(some)]
-        for at, some in enumerate(asked)
+    yield _asked_in_turn([[(name, "{}") for name in some] for some in asked], names)
+
+
+def remembered(words: Words) -> Iterator[Data]:
+    """Yield worlds in which a tool is called with one argument more than a number.
+
+    Then with those that a memory of so many would have forgotten, and with those that
+    it would not. Which of them it is, the first that came in or the one that was used
+    longest ago, is told by that alone.
+    """
+    numbers = [number for number in words.numbers if 1 < number <= ROUNDS]
+    for number in numbers[:KEPT]:
+        asked = [*range(number), 0, number, 0, 1, number]
+        for name in _tools_named(words)[:NAMED]:
+            yield _asked_in_turn([[(name, f'{{"q": {q}}}')] for q in asked], [name])
+
+
+def later(words: Words) -> Iterator[Data]:
+    """Yield worlds in which a number of seconds goes by between two equal calls.
+
+    That many, half a second more, and half of them twice: how long something is
+    remembered, whether it is when that time has just gone by, and from when on, is told
+    by that alone. Each answer of the model takes a second of it.
+    """
+    names = _tools_named(words)[:BETWEEN] if words.times else []
+    numbers = [number for number in words.numbers if 0 < number <= DAY]
+    calls = [(name, "{}") for name in names]
+    for number in numbers[:COUNTED] if names else []:
+        waits = max(0, number - ANSWERED) * 1000
+        rests = {"rests": waits, "rests_longer": waits + 500, "rests_half": waits // 2}
+        between = [[(name, "{}")] for name in (*rests, "rests_half")]
+        asked = [calls, *(each for rest in between for each in (rest, calls))]
+        tools = [{"name": name, "delay_ms": each} for name, each in rests.items()]
+        yield _asked_in_turn(asked, names, tools)
+
+
+def _asked_in_turn(
+    asked: Sequence[Sequence[tuple[str, str]]],
+    names: Sequence[str],
+    more: Sequence[Data] = (),
+) -> Data:
+    """Return a run in which the model makes these calls, by name and arguments."""
+    script = [
+        answer("", [ToolCall(f"b{at}-{n}", *call) for n, call in enumerate(calls)])
+        for at, calls in enumerate(asked)
     ]
     tools = [{"name": name, "result": "<args>"} for name in names]
-    script = [*(answer("", each) for each in calls), DONE]
-    yield {
-        "agent": {"tools": tools},
-        "model_script": script,
-        "runs": [{"input": list(GO)}],
-    }
+    agent: Data = {"tools": [*tools, *more], "max_iterations": len(script) + 1}
+    runs = [{"input": list(GO)}]
+    return {"agent": agent, "model_script": [*script, DONE], "runs": runs}
 
 
 def rounds(words: Words) -> Iterator[Data]:

@@ -1,0 +1,246 @@
+"""What a framework hands a hook, as far as it is certain: no world shows otherwise.
+
+    the messages of a hook                 are never none: somebody said something
+    the last of them, after the model      is the model's answer
+    what a call gives its wrapper          is a result, where no tool gives a Command
+
+A branch that would need the contrary has no probe (verdicts, Headline). Only the
+module's own text is looked at: where it binds a name to anything else, or takes
+messages away, nothing is certain.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, TypeAlias, TypeGuard
+
+from refengine.testing.filled import SAME_LENGTH, TAKES
+
+MESSAGES: Final = frozenset(("messages", "contents"))
+"""What frameworks call the messages that they hand to a hook."""
+AFTER: Final = frozenset(("after_model", "aafter_model", "after_model_rewrite_history"))
+"""Hooks right after the model: methods of this name, or functions so decorated."""
+GIVEN_AS: Final = frozenset(("post_model_hook", "after_chat_model"))
+"""The same, by the argument that a function is given as."""
+NEXT: Final = frozenset(("handler", "execute"))
+"""What LangChain's wrappers of calls name the next one."""
+ROLES: Final = frozenset(("role", "type"))
+ANSWERS: Final = frozenset(("assistant", "ai"))
+EMPTY: Final[Mapping[type[ast.cmpop], bool]] = MappingProxyType(
+    {ast.Eq: False, ast.LtE: False, ast.NotEq: True, ast.Gt: True}
+)
+"""What a comparison of a length with 0 says of a list that is never empty."""
+HANDED: Final = ast.Attribute(ast.Name("hook", ast.Load()), "messages", ast.Load())
+
+Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A name, the value it is given, None where that is not known, and by what."""
+
+    name: str
+    value: ast.expr | None
+    by: ast.AST
+
+
+class Handed:
+    """What is certain in one module of what its hooks are handed."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        nodes = tuple(ast.walk(tree))
+        bound = [*_bindings(nodes)]
+        self._messages: frozenset[str] = _names_of_messages(bound)
+        self._known: bool = not any(map(_takes_away, nodes))
+        self._known &= not any(map(_reads_what_it_put, nodes))
+        hooks = [*_hooks_after(nodes)]
+        self._answers: frozenset[str] = frozenset()
+        if len({each.name.removeprefix("a") for each in hooks}) == 1:
+            inside = {id(node) for hook in hooks for node in ast.walk(hook)}
+            names = {each.name for each in bound}
+            others = {x.name for x in bound if not self._is_last(x, inside)}
+            self._answers = frozenset(names - others)
+        self._results: frozenset[str] = frozenset()
+        if not any(_calls(each, "Command") for each in nodes):
+            other = {x.name for x in bound if not _is_result(x.value)}
+            self._results = frozenset(x.name for x in bound) - other
+
+    def is_messages(self, value: ast.expr) -> bool:
+        """Tell whether a value is a list of messages that is never empty."""
+        return self._known and _is_messages(value, self._messages)
+
+    def certain(self, test: ast.expr) -> bool | None:
+        """Return which way a condition always goes, None where it may go both."""
+        match test:
+            case ast.UnaryOp(ast.Not(), operand):
+                way = self.certain(operand)
+                return None if way is None else not way
+            case ast.Call(ast.Name("isinstance"), [ast.Name(name), kind]):
+                kinds = ast.unparse(kind)
+                answer = name in self._answers and "AIMessage" in kinds
+                result = name in self._results and "ToolMessage" in kinds
+                return answer or result or None
+            case ast.Compare(
+                ast.Attribute(ast.Name(name), attr), [sign], [ast.Constant(role)]
+            ) if name in self._answers and attr in ROLES and role in ANSWERS:
+                return {ast.Eq: True, ast.NotEq: False}.get(type(sign))
+            case ast.Compare(
+                ast.Call(ast.Name("len"), [of]), [sign], [ast.Constant(0)]
+            ) if self.is_messages(of):
+                return EMPTY.get(type(sign))
+            case _:
+                return self.is_messages(test) or None
+
+    def _is_last(self, bound: Bound, inside: set[int]) -> bool:
+        """Tell whether a hook after the model gives a name the last message."""
+        match bound.value:
+            case ast.Subscript(of, ast.UnaryOp(ast.USub(), ast.Constant(1))):
+                return id(bound.by) in inside and self.is_messages(of)
+            case _:
+                return False
+
+
+def _is_result(value: ast.expr | None) -> bool:
+    """Tell whether a value is what a wrapper of calls is given by the next one."""
+    match value:
+        case ast.Await(called):
+            return _is_result(called)
+        case ast.Call(ast.Name(name)):
+            return name in NEXT
+        case _:
+            return False
+
+
+def _names_of_messages(bound: Sequence[Bound]) -> frozenset[str]:
+    """Return the names that stand for messages wherever the module binds them."""
+    names = frozenset(each.name for each in bound)
+    while True:
+        left = names - {
+            each.name
+            for each in bound
+            if each.value is None or not _is_messages(each.value, names)
+        }
+        if left == names:
+            return names
+        names = left
+
+
+def _is_messages(value: ast.expr, names: frozenset[str]) -> bool:  # noqa: PLR0911  # a table: one return a kind
+    match value:
+        case ast.Name(name):
+            return name in names
+        case ast.Attribute(_, name) | ast.Subscript(_, ast.Constant(name)):
+            return name in MESSAGES
+        case ast.Call(ast.Attribute(_, "get"), [ast.Constant(name), *_]):
+            return name in MESSAGES
+        case ast.Call(ast.Name(function), [of, *_]) if function in SAME_LENGTH:
+            return function != "zip" and _is_messages(of, names)
+        case ast.BoolOp(ast.Or(), [first, *_]):
+            return _is_messages(first, names)
+        case ast.List(parts):
+            whole = (each.value for each in parts if isinstance(each, ast.Starred))
+            return any(_is_messages(each, names) for each in whole)
+        case _:
+            return False
+
+
+def _takes_away(node: ast.AST) -> bool:
+    """Tell whether a node takes messages away."""
+    match node:
+        case ast.Call(ast.Attribute(of, method)) if method in TAKES:
+            return any(name in ast.unparse(of) for name in MESSAGES)
+        case ast.Subscript(of, ast.Slice()) if not isinstance(node.ctx, ast.Load):
+            return any(name in ast.unparse(of) for name in MESSAGES)
+        case ast.Attribute(_, name, ast.Del()) | ast.Subscript(
+            _, ast.Constant(name), ast.Del()
+        ):
+            return name in MESSAGES
+        case _:
+            return False
+
+
+def _reads_what_it_put(node: ast.AST) -> bool:
+    """Tell whether a function looks at messages that it put in the place of others."""
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    put: list[int] = []
+    read: list[int] = []
+    for each in ast.walk(node):
+        match each:
+            case ast.Attribute(_, name, ctx) | ast.Subscript(
+                _, ast.Constant(name), ctx
+            ):
+                if name in MESSAGES:
+                    (read if isinstance(ctx, ast.Load) else put).append(each.lineno)
+            case _:
+                pass
+    return bool(put and read) and max(read) > min(put)
+
+
+def _bindings(nodes: Sequence[ast.AST]) -> Iterator[Bound]:
+    """Yield each name that the module binds, as often as it does."""
+    taken: set[int] = set()
+    for node in nodes:
+        match node:
+            case (
+                ast.Assign([ast.Name(name) as to], value)
+                | ast.AnnAssign(ast.Name(name) as to, value=value)
+                | ast.NamedExpr(ast.Name(name) as to, value)
+            ):
+                taken.add(id(to))
+                yield Bound(name, value, node)
+            case ast.Assign([ast.Tuple([ast.Starred(), ast.Name(name) as to])], of):
+                taken.add(id(to))
+                end = ast.UnaryOp(ast.USub(), ast.Constant(1))
+                yield Bound(name, ast.Subscript(of, end, ast.Load()), node)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                taken.update(id(each) for each in ast.walk(node.args))
+                yield from _arguments(node, nodes)
+            case ast.Name(name, ast.Store() | ast.Del()) | ast.arg(name):
+                if id(node) not in taken:
+                    yield Bound(name, None, node)
+            case _:
+                pass
+
+
+def _arguments(function: Function, nodes: Sequence[ast.AST]) -> Iterator[Bound]:
+    """Yield the parameters of a function with what each call of it gives them.
+
+    One that the module never calls is a hook, which is given messages by that name.
+    """
+    names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+    names = names[1:] if names[:1] in (["self"], ["cls"]) else names
+    calls = [each for each in nodes if _calls(each, function.name)]
+    keywords = [each.arg for each in function.args.kwonlyargs]
+    for at, name in enumerate((*names, *keywords)):
+        for call in calls:
+            given = {each.arg: each.value for each in call.keywords}
+            value = call.args[at] if at < len(call.args) else given.get(name)
+            yield Bound(name, value, function)
+        if not calls:
+            yield Bound(name, HANDED if name in MESSAGES else None, function)
+
+
+def _calls(node: ast.AST, name: str) -> TypeGuard[ast.Call]:
+    match node:
+        case ast.Call(ast.Name(called)) | ast.Call(ast.Attribute(_, called)):
+            return called == name
+        case _:
+            return False
+
+
+def _hooks_after(nodes: Sequence[ast.AST]) -> Iterator[Function]:
+    """Yield the functions that a framework calls right after the model."""
+    given = {
+        ast.unparse(each.value).rpartition(".")[-1]
+        for each in nodes
+        if isinstance(each, ast.keyword) and each.arg in GIVEN_AS
+    }
+    for each in nodes:
+        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            decorated = {ast.unparse(of) for of in each.decorator_list}
+            if {each.name, *decorated} & AFTER or each.name in given:
+                yield each
