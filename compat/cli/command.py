@@ -66,8 +66,8 @@ class LineArgument(click.Argument):
 
     def make_metavar(self, ctx: Any = None) -> str:  # noqa: ANN401, ARG002  # click's
         """Return how the line of usage shows it."""
-        named = f"{{{self._named}}}" if self.required else f"[{self._named}]"
-        return named if self.nargs == 1 else f"{named}..."
+        named = self._named if self.required else f"[{self._named}]"
+        return named.upper() if self.nargs == 1 else f"{named.upper()}..."
 
     def get_error_hint(self, ctx: Any) -> str:  # noqa: ANN401, ARG002  # click's
         """Return how an error names it."""
@@ -103,8 +103,10 @@ class LineOption(click.Option):
         """Have a line read by all its names, the former ones apart."""
         super().add_to_parser(parser, ctx)
         action = "append" if self.multiple else "store"
+        action = "store_const" if self.is_flag else action
         for each in self.formerly:
-            parser.add_option(obj=self, opts=[each], dest=each, action=action)
+            given = {"opts": [each], "dest": each, "action": action, "const": True}
+            parser.add_option(obj=self, **given)
 
     def consume_value(
         self, ctx: click.Context, opts: Mapping[str, Any]
@@ -240,11 +242,14 @@ def option(
 
 
 def flag(
-    *names: str, about: str, default: bool = False, part: str = OPTIONS
+    *names: str,
+    about: str,
+    default: bool = False,
+    **given: Any,  # noqa: ANN401  # click's
 ) -> Callable[[Function], Function]:
     """Declare an option without a value; ``--a/--no-a`` names its two sides."""
-    given: dict[str, Any] = {"is_flag": True, "default": default, "help": about}
-    return click.option(*names, cls=LineOption, part=part, **given)
+    given |= {"is_flag": True, "default": default, "help": about}
+    return click.option(*names, cls=LineOption, **given)
 
 
 def is_given(name: str) -> bool:
