@@ -303,8 +303,9 @@ def run(app: click.Command, name: str, line: Sequence[str]) -> int:
     """
     try:
         return _told(name, lambda: _run(app, name, line))
-    except Exception:  # noqa: BLE001  # whatever it is
-        return _internal(name)
+    except Exception as error:  # noqa: BLE001  # whatever it is
+        end = _interrupt_in(error)
+        return _internal(name) if end is None else _ended(name, end)
 
 
 def _run(app: click.Command, name: str, line: Sequence[str]) -> int:
@@ -336,10 +337,7 @@ def _told(name: str, command: Callable[[], int]) -> int:
         code = command()
         sys.stdout.flush()  # here, since at the end Python only grumbles
     except KeyboardInterrupt as end:
-        terminated = isinstance(end, TerminatedError)
-        how = "terminated" if terminated else "interrupted"
-        sys.stderr.write(f"refengine {name}: {how}\n")
-        return TERMINATED if terminated else INTERRUPTED
+        return _ended(name, end)
     except SystemExit as end:  # rich ends so, with 1, where the reader went away
         if isinstance(end.__context__, BrokenPipeError):
             return BROKEN_PIPE
@@ -349,6 +347,24 @@ def _told(name: str, command: Callable[[], int]) -> int:
             raise
         return untold(name, error)
     return code
+
+
+def _ended(name: str, end: KeyboardInterrupt) -> int:
+    """Say by what a command was ended; return its code."""
+    terminated = isinstance(end, TerminatedError)
+    how = "terminated" if terminated else "interrupted"
+    sys.stderr.write(f"refengine {name}: {how}\n")
+    return TERMINATED if terminated else INTERRUPTED
+
+
+def _interrupt_in(error: BaseException | None) -> KeyboardInterrupt | None:
+    """Return the interruption of which an error came: Python wraps one, as in a class.
+
+    That which ``__set_name__`` raises is the cause of a RuntimeError up to 3.11.
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def untold(name: str, error: OSError) -> int:
