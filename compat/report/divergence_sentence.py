@@ -315,7 +315,9 @@ def _receivers(value: object) -> str:
 
 
 def _often(times: object) -> str:
-    return "" if times == 1 or not isinstance(times, int) else f" {times} times"
+    if times == 1 or not isinstance(times, int):
+        return ""
+    return f" {counted(times, 'time')}"
 
 
 _KEYED: Final = re.compile(r"\.(?:values|session|user|app|temp)[.\[]")
