@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from importlib.resources import files
 
@@ -10,13 +9,6 @@ from importlib.resources import files
 def page(template: str, **values: object) -> str:
     """Return the text of a page; what its template names has to be given."""
     return filled("compat.report", f"templates/{template}.html.j2", values, html=True)
-
-
-def breakable(path: str) -> object:
-    """Return a path as HTML that a narrow column breaks between names, not in them."""
-    from markupsafe import Markup  # noqa: PLC0415  # as below
-
-    return Markup(re.sub(r"([/_])", r"\1<wbr>", str(Markup.escape(path))))  # noqa: S704  # escaped
 
 
 def filled(
@@ -32,6 +24,5 @@ def filled(
         lstrip_blocks=True,
         keep_trailing_newline=not html,
     )
-    environment.filters["path"] = breakable
     source = files(package).joinpath(name).read_text("utf-8")
     return environment.from_string(source).render(values)
