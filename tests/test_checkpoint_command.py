@@ -112,7 +112,7 @@ def broken(path, statement, *values):
 
 def run(command, file, key, *, as_json):
     """Run a command in this process, and return its exit code."""
-    words = [*([] if key is None else [key]), *(["--json"] if as_json else [])]
+    words = [*([] if key is None else [key]), *(["--as-json"] if as_json else [])]
     with pytest.raises(SystemExit) as left:
         main(["checkpoint", command, str(file), *words])
     return left.value.code

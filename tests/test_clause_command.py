@@ -71,7 +71,7 @@ def test_list_shows_every_clause_and_counts_them(monkeypatch, capsys) -> None:
 
 def test_list_shows_one_status(monkeypatch, capsys) -> None:
     wide(monkeypatch)
-    assert run("list", "--status", "checked", "--json") == 0
+    assert run("list", "--status", "checked", "--as-json") == 0
 
     told = json.loads(capsys.readouterr().out)
     spoken = (each for each in of_dialects() if each.status == "checked")
@@ -82,10 +82,20 @@ def test_list_shows_one_status(monkeypatch, capsys) -> None:
 
 
 def test_list_as_json_says_all_that_is_in_the_registry(capsys) -> None:
+    assert run("list", "--as-json", "-k", "ORD-001") == 0
+
+    out, err = capsys.readouterr()
+    assert not err
+    [told] = json.loads(out)["clauses"]
+    assert Clause.model_validate(told) == contract().clause("ORD-001")
+
+
+def test_a_flag_goes_by_its_former_name_too_and_says_the_new_one(capsys) -> None:
     assert run("list", "--json", "-k", "ORD-001") == 0
 
-    [told] = json.loads(capsys.readouterr().out)["clauses"]
-    assert Clause.model_validate(told) == contract().clause("ORD-001")
+    out, err = capsys.readouterr()
+    assert json.loads(out)["clauses"]
+    assert err.endswith("--json is called --as-json now\n")
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from compat.verdicts.conformance import (
     Footer,
     Progress,
     SeenLine,
+    SmokeResult,
 )
 from compat.wire.scrubbing.scrubber import output_scrubber
 from tests.conform_sample import (
@@ -267,17 +268,25 @@ def test_text_without_a_terminal_has_no_control_characters() -> None:
     text.encode("utf-8")
 
 
-def test_progress_is_shown_only_at_a_terminal() -> None:
-    def live(*, terminal: bool) -> str:
-        out = io.StringIO()
-        console = Console(file=out, force_terminal=terminal, width=70)
-        with Terminal(Console(file=io.StringIO()), console) as shown:
-            shown.take(Progress(engine="swift", done=3, worlds=9, failing=2))
-        return out.getvalue()
+def live(event: Progress | SmokeResult, *, terminal: bool) -> str:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=terminal, width=70)
+    with Terminal(Console(file=io.StringIO()), console) as terminal_of:
+        terminal_of.take(event)
+    return out.getvalue()
 
-    assert live(terminal=False) == ""
-    assert "3/9" in live(terminal=True)
-    assert "2 clauses failing" in live(terminal=True)
+
+def test_progress_is_shown_only_at_a_terminal() -> None:
+    event = Progress(engine="swift", done=3, worlds=9, failing=2)
+
+    assert live(event, terminal=False) == ""
+    assert "3/9" in live(event, terminal=True)
+    assert "2 clauses failing" in live(event, terminal=True)
+
+
+def test_a_wrong_door_is_told_before_all_is_played() -> None:
+    assert "THE DOOR IS WRONG" in live(DOOR, terminal=True)
+    assert live(DOOR.model_copy(update={"passed": True}), terminal=True) == ""
 
 
 # --- JSON

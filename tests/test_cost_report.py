@@ -42,7 +42,7 @@ from compat.verdicts.cost import (
     GrowthPoint,
 )
 from refengine.testing.world import WorldExtraError
-from tests.cost_sample import COSTS, EMPTY, compared, cost, growth, peer, same
+from tests.cost_sample import COSTS, EMPTY, about, compared, cost, growth, peer, same
 from tests.test_conform_page import Reader, browse, in_a_browser
 
 HOSTILE = (
@@ -157,6 +157,18 @@ def test_what_is_not_distinguishable_has_no_ratio() -> None:
     assert not re.search(r"\d x\b(?!,)", text.split("What a hook costs")[1])
     assert "1 of 1 comparison came out as not distinguishable" in text
     assert list(says(costs)) == []
+
+
+def test_no_hook_is_said_to_take_less_than_no_time() -> None:
+    hook = COSTS.hooks[0].model_copy(update={"seconds": about(-2.5e-7)})
+    text = shown(
+        only(
+            hooks=(hook,),
+            costs=(cost("handlers", "Redact", compared("without it", 1e-3, 1.5)),),
+        )
+    )
+
+    assert not re.search(r"\d ns", text.split("Each hook of your handlers")[1])
 
 
 def test_bar_that_was_not_measured_does_not_hold() -> None:

@@ -15,6 +15,7 @@ from refengine.testing.trace import MISSING
 USER = {"role": "user", "content": "a\nb"}
 ASKS = {"role": "assistant", "tool_calls": [{"name": "refund"}]}
 RUN = {"id": "c1", "name": "refund", "arguments": "{}", "call_id": "c1"}
+PART = {"id": "part-1", "kind": "text", "state": "error", "error": "Broken"}
 REFUSED = read_scenario(
     {
         "agent": {"tools": [{"name": "refund"}]},
@@ -33,11 +34,11 @@ def found(
 
 
 def at(
-    path: str, code: str, old: object, new: object, channel: str
+    path: str, code: str, old: object, new: object, channel: str, more: str = ""
 ) -> DescribedDivergence:
     summary = CODES[code].summary
     difference = Difference(channel, f"[0]{path}", old, new)
-    return DescribedDivergence(code, "error", summary, difference, "run 1")
+    return DescribedDivergence(code, "error", summary, difference, f"run 1{more}")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def at(
         ),
         (
             found("TOOLS_MERGE", ["a", "b"], ["a"]),
-            "In the first run, NEW shows the model fewer tools, and OLD shows it `b`.",
+            "In the first run, NEW no longer shows the model `b`.",
         ),
         (
             DescribedDivergence(
@@ -155,6 +156,38 @@ def at(
             (
                 "In the first run, NEW does a side effect with `pay`, shown with"
                 ' {"sum": 1}, and OLD with `pay`, shown as it is called.'
+            ),
+        ),
+        (
+            at(".to", "DELIVERED_TO", {"each": 1}, {}, "deliveries", ", on_step"),
+            "In the first run, NEW delivers `on_step` to nobody, and OLD to `each`.",
+        ),
+        (
+            at(".to", "DELIVERED_TO", {"a": 1}, {"a": 2, "b": 1}, "deliveries", ", f"),
+            (
+                "In the first run, NEW delivers `f` to `a` 2 times and `b`, and OLD to"
+                " `a`."
+            ),
+        ),
+        (
+            found("PART_EVENT", PART, MISSING, "part_events"),
+            (
+                "In the first run, whoever reads the run is not told by NEW that"
+                " `part-1`, a text, has the state error of `Broken`."
+            ),
+        ),
+        (
+            found("SAVED", MISSING, {"session": "s-a"}, "saved"),
+            (
+                "In the first run, a store has something else of a session, or nothing:"
+                ' {"session": "s-a"} in NEW, and nothing in OLD.'
+            ),
+        ),
+        (
+            at(".data", "EFFECT_CHANGED", ["on", "id-1"], ["on", ""], "effects"),
+            (
+                'In the first run, NEW does a side effect with ["on", ""], and OLD with'
+                ' ["on", "id-1"].'
             ),
         ),
         (

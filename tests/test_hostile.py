@@ -10,7 +10,7 @@ from compat.cli.command import command, run
 from compat.migration.refs import parse_ref
 from compat.migration.replies import SideFault
 from compat.migration.subject_process import SubjectProcess
-from compat.verdicts.exit_codes import INTERNAL
+from compat.verdicts.exit_codes import INTERNAL, INTERRUPTED
 from refengine.testing import owned, read_scenario
 
 pytestmark = pytest.mark.skipif(
@@ -231,6 +231,18 @@ print([told, again, now.names == whole.names and now.finders == whole.finders])
 def _breaks() -> int:
     """Break down as nothing should."""
     raise LookupError("Authorization: Bearer abcdefghijklmnop0123456789")
+
+
+@command()
+def _wrapped() -> int:
+    """Be interrupted where Python makes another error of it."""
+    raise RuntimeError("error calling __set_name__") from KeyboardInterrupt()
+
+
+def test_ctrl_c_is_no_error_whatever_it_comes_wrapped_in(capsys) -> None:
+    assert run(_wrapped, "wrapped", []) == INTERRUPTED
+
+    assert capsys.readouterr().err == "refengine wrapped: interrupted\n"
 
 
 def test_an_internal_error_is_no_verdict_and_tells_no_secret(capsys) -> None:

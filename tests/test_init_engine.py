@@ -73,6 +73,14 @@ def test_nothing_is_overwritten(tmp_path) -> None:
     assert [each.name for each in (tmp_path / "conformance").iterdir()] == ["door.py"]
 
 
+def test_a_file_is_no_folder_to_write_to(tmp_path) -> None:
+    (tmp_path / "f.txt").touch()
+    done = refengine("init", "migration", "f.txt", at=tmp_path)
+
+    assert done.returncode == 2
+    assert done.stderr == "refengine init: f.txt is a file: name a folder\n"
+
+
 def test_a_kind_that_there_is_not_is_refused(tmp_path) -> None:
     done = refengine("init", "engine", "--for", "rust", at=tmp_path)
 

@@ -182,6 +182,7 @@ def test_caches_and_environments_are_not_copied(told, tmp_path) -> None:
     (tmp_path / "data" / "mine").mkdir()
     (tmp_path / "data" / "mine" / "pyvenv.cfg").touch()
     (tmp_path / "around").symlink_to(tmp_path)
+    (tmp_path / "itself").symlink_to("itself")
     found = told(
         "def run(world):\n    return sorted(str(p) for p in Path().rglob('*'))"
     )

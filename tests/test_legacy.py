@@ -146,7 +146,7 @@ def test_page_and_sarif_say_what_the_screen_says(tmp_path, capfd, monkeypatch) -
     [run] = json.loads(Path("scan.sarif").read_text("utf-8"))["runs"]
 
     assert "2 of 3 files in an older form" in text
-    assert "<code>app/a.py:4</code>" in text
+    assert "<code>app/<wbr>a.py:4</code>" in text
     assert "not Python that parses: <code>b.py</code>" in text
     assert "://" not in text
     places = [

@@ -565,15 +565,15 @@ def test_no_example_is_a_usage_error(command) -> None:
 
 
 def test_what_a_subject_prints_is_an_effect(command) -> None:
-    loud = new(f"print('hello'); {TELLS}")
+    loud = new(f"print('hello', object()); {TELLS}")
     done = command("old.py", loud, "--reproducer", "rep")
     again = reproduced()
 
     assert done.code == 1
     assert "EFFECT_EXTRA" in done.out
-    assert "printed: hello" in done.out
+    assert "printed: hello <object object at <address>>\n" in done.out
     assert (again.returncode, again.stderr) == (1, "")
-    assert '"text": "hello"' in again.stdout
+    assert '"text": "hello <object object at <address>>"' in again.stdout
 
 
 def test_what_is_printed_at_import_is_noted_and_not_compared(command) -> None:

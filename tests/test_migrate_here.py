@@ -65,6 +65,25 @@ def test_code_that_is_no_subject_is_told_how_to_become_one(tmp_path: Path):
     assert "world.as_langchain()" in text
 
 
+def test_what_is_declared_is_judged_and_not_written_anew(tmp_path: Path):
+    sides = {"old.py": STRUCT, "new.py": STRUCT}
+
+    assert "--sides old.py new.py" in told(tmp_path, sides)
+    text = told(tmp_path, {"migration.toml": ""})
+    assert "refengine migrate check --all ." in text
+    assert "--sides" not in text
+
+
+def test_door_to_an_engine_is_proposed_to_be_judged(tmp_path: Path):
+    build = "    async def build(self, config, on_notice): ...\n"
+    other = "class Other:\n    async def build(self): ...\n"
+    text = told(tmp_path, {"conformance/door.py": f"class Door:\n{build}{other}"})
+
+    [line] = (each for each in text.splitlines() if "refengine conform" in each)
+    assert line == "  refengine conform conformance/door.py:Door"
+    assert "no subject" not in text
+
+
 @pytest.mark.parametrize(
     ("line", "package"),
     [

@@ -134,7 +134,7 @@ def test_pair_that_does_not_commute_is_shown_with_its_world(audited, tmp_path) -
     assert done.stdout.startswith(
         "ORDER MATTERS  1 of 3 pairs does not commute\n"
         "  handlers: redact, log, brief\n\n"
-        "1. redact, log: NEW has redact behind log\n"
+        "1. redact, log: OLD is your stack, NEW has redact behind log\n"
         "DIVERGES  same-state holds, same-effects is required\n\n"
         "EFFECT_CHANGED  NEW does `log` with "
     )
@@ -404,7 +404,7 @@ def test_middleware_of_langchain_that_does_not_commute_is_shown(
     assert done.stdout.startswith(
         "ORDER MATTERS  1 of 1 pair does not commute\n"
         "  middleware of create_agent: Guard, Plain\n\n"
-        "1. Guard, Plain: NEW has Guard behind Plain\n"
+        "1. Guard, Plain: OLD is your stack, NEW has Guard behind Plain\n"
     )
     assert "\nMISSING_CALL  NEW does not run " in done.stdout
 

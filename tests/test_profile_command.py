@@ -44,7 +44,7 @@ def test_profiles_are_listed_as_json() -> None:
         }
         for each in PROFILES
     ]
-    assert json.loads(command("list", "--json").stdout) == found
+    assert json.loads(command("list", "--as-json").stdout) == found
 
 
 def test_profiles_of_a_dialect_are_listed_under_its_name() -> None:

@@ -287,7 +287,7 @@ def test_a_profile_that_an_engine_contradicts_is_told_and_is_exit_code_1(
 
 
 def test_the_same_as_json(mine, capsys) -> None:
-    assert run(mine, "--json") == DIFFERS
+    assert run(mine, "--as-json") == DIFFERS
 
     told = json.loads(capsys.readouterr().out)
     assert told["declared"] == told["nearest"] == "seed-001"

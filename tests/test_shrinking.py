@@ -72,6 +72,39 @@ def test_only_what_is_needed_is_left(still, wanted) -> None:
     assert json.dumps(found) == json.dumps(wanted)
 
 
+def test_calls_go_with_their_results_wherever_they_stand() -> None:
+    pairs = [f"assistant:[c{n}:t({{}})];tool(c{n}):r".split(";") for n in range(30)]
+    said = ["user:go", *(text for pair in pairs for text in pair), "user:Hello"]
+
+    def still(world: Scenario) -> bool:
+        messages = [parse_message(text) for run in world.runs for text in run.input]
+        calls = [call.id for each in messages for call in each.tool_calls]
+        ids = [each.tool_call_id for each in messages if each.tool_call_id]
+        return calls == ids and len(ids) >= 4 and messages[-1].role == "user"
+
+    found = shrink(read_scenario({"agent": {}, "runs": [{"input": said}]}), still)
+
+    assert len(found.runs[0].input) == len(("call", "result")) * 4 + 1
+
+
+def test_runs_between_two_that_matter_go_with_their_answers() -> None:
+    numbers = range(12)
+    script = [[f"assistant:[c{n}:t{n}({{}})]", f"assistant:{n}"] for n in numbers]
+    runs = [{"input": [f"user:run {n}"]} for n in numbers]
+    answers = [each for turn in script for each in turn]
+
+    def still(world: Scenario) -> bool:  # each run has the answer that was its own
+        said = [parse_message(each) for each in world.model_script if "[" not in each]
+        asked = [run.input[0].split()[-1] for run in world.runs if run.input]
+        return [each.content for each in said] == asked and {"1", "11"} <= {*asked}
+
+    found = shrink(
+        read_scenario({"agent": {}, "model_script": answers, "runs": runs}), still
+    )
+
+    assert [run.input for run in found.runs] == [("user: 1",), ("user: 11",)]
+
+
 def test_it_is_asked_no_more_often_than_it_may() -> None:
     asked: list[Scenario] = []
 

@@ -86,7 +86,6 @@ def test_whatever_a_page_asks_for_is_there(site: Path) -> None:
     asked = {
         (page.parent, re.sub(r"[?#].*", "", url))
         for page in site.rglob("*.html")
-        if page.name != "404.html"  # asks by addresses of the whole site
         for url in Asked(page.read_text("utf-8")).urls
         if not url.startswith("data:")
     }
@@ -100,7 +99,7 @@ def test_every_page_that_is_led_to_is_there(site: Path) -> None:
         (page.name, target)
         for page in site.rglob("*.html")
         for target in LED_TO.findall(page.read_text("utf-8"))
-        if page.name != "404.html" and not (page.parent / target).exists()
+        if not (page.parent / target).exists()
     }
 
     assert not lost

@@ -446,7 +446,7 @@ def test_reports_are_added_shown_and_compared(
     _, shown, _ = command(capsys, "show", file)
     code, compared, _ = command(capsys, "compare", file, "1.0", "1.2")
     back, better, _ = command(capsys, "compare", file, "1.1", "1.0")
-    _, data, _ = command(capsys, "show", file, "--json")
+    _, data, _ = command(capsys, "show", file, "--as-json")
 
     assert "eino 1.1: 1 of 3 not as they should be; added\n" in added
     assert "1 that never changed and are good are not shown" in shown

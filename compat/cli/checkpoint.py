@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compat.cli.command import argument, flag, group, refusing
+from compat.cli.command import argument, group, refusing
+from compat.cli.shared_options import AS_JSON
 from compat.cli.values import PATH
 from compat.verdicts.exit_codes import DIFFERS, NOTHING_RAN, OK
 
@@ -20,7 +21,7 @@ app = group("Show the runs that are kept in a file, and verify that they are who
 @app.command()
 @argument("file", "a SQLite store, or a file of records", PATH)
 @argument("key", "the key of one run", required=False)
-@flag("--json", "as_json", about="print it as JSON")
+@AS_JSON
 def show(file: Path, key: str | None, *, as_json: bool) -> int:
     """Show the runs of a file, or one of them: where it stands, what it waits for.
 
@@ -58,7 +59,7 @@ def show(file: Path, key: str | None, *, as_json: bool) -> int:
 @app.command()
 @argument("file", "a SQLite store, or a file of records", PATH)
 @argument("key", "the key of one run", required=False)
-@flag("--json", "as_json", about="print it as JSON")
+@AS_JSON
 def verify(file: Path, key: str | None, *, as_json: bool) -> int:
     """Verify each record of each run: its digest, what stands in it, and its place.
 

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from compat.cli.command import argument, flag, group, option, refusing
-from compat.cli.shared_options import clauses
+from compat.cli.command import argument, group, option, refusing
+from compat.cli.shared_options import AS_JSON, clauses
 from compat.cli.values import CLAUSE, one_of
 from compat.verdicts.exit_codes import NOTHING_RAN, OK
 from refengine.profile import PROFILES
@@ -33,7 +33,7 @@ app = group("List the clauses of the contract, and explain one by a run.")
 @app.command("list")
 @option("--status", about="only clauses of this status", kind=one_of(*STATUSES))
 @clauses("only these: an id (ORD-001), a family (ORD) or part of an id")
-@flag("--json", "as_json", about="print them as JSON")
+@AS_JSON
 def list_(status: str | None, words: tuple[str, ...], *, as_json: bool) -> int:
     """List the clauses with level, status and sentence.
 

@@ -66,8 +66,8 @@ class LineArgument(click.Argument):
 
     def make_metavar(self, ctx: Any = None) -> str:  # noqa: ANN401, ARG002  # click's
         """Return how the line of usage shows it."""
-        named = f"{{{self._named}}}" if self.required else f"[{self._named}]"
-        return named if self.nargs == 1 else f"{named}..."
+        named = self._named if self.required else f"[{self._named}]"
+        return named.upper() if self.nargs == 1 else f"{named.upper()}..."
 
     def get_error_hint(self, ctx: Any) -> str:  # noqa: ANN401, ARG002  # click's
         """Return how an error names it."""
@@ -103,8 +103,10 @@ class LineOption(click.Option):
         """Have a line read by all its names, the former ones apart."""
         super().add_to_parser(parser, ctx)
         action = "append" if self.multiple else "store"
+        action = "store_const" if self.is_flag else action
         for each in self.formerly:
-            parser.add_option(obj=self, opts=[each], dest=each, action=action)
+            given = {"opts": [each], "dest": each, "action": action, "const": True}
+            parser.add_option(obj=self, **given)
 
     def consume_value(
         self, ctx: click.Context, opts: Mapping[str, Any]
@@ -240,11 +242,14 @@ def option(
 
 
 def flag(
-    *names: str, about: str, default: bool = False, part: str = OPTIONS
+    *names: str,
+    about: str,
+    default: bool = False,
+    **given: Any,  # noqa: ANN401  # click's
 ) -> Callable[[Function], Function]:
     """Declare an option without a value; ``--a/--no-a`` names its two sides."""
-    given: dict[str, Any] = {"is_flag": True, "default": default, "help": about}
-    return click.option(*names, cls=LineOption, part=part, **given)
+    given |= {"is_flag": True, "default": default, "help": about}
+    return click.option(*names, cls=LineOption, **given)
 
 
 def is_given(name: str) -> bool:
@@ -298,8 +303,9 @@ def run(app: click.Command, name: str, line: Sequence[str]) -> int:
     """
     try:
         return _told(name, lambda: _run(app, name, line))
-    except Exception:  # noqa: BLE001  # whatever it is
-        return _internal(name)
+    except Exception as error:  # noqa: BLE001  # whatever it is
+        end = _interrupt_in(error)
+        return _internal(name) if end is None else _ended(name, end)
 
 
 def _run(app: click.Command, name: str, line: Sequence[str]) -> int:
@@ -331,10 +337,7 @@ def _told(name: str, command: Callable[[], int]) -> int:
         code = command()
         sys.stdout.flush()  # here, since at the end Python only grumbles
     except KeyboardInterrupt as end:
-        terminated = isinstance(end, TerminatedError)
-        how = "terminated" if terminated else "interrupted"
-        sys.stderr.write(f"refengine {name}: {how}\n")
-        return TERMINATED if terminated else INTERRUPTED
+        return _ended(name, end)
     except SystemExit as end:  # rich ends so, with 1, where the reader went away
         if isinstance(end.__context__, BrokenPipeError):
             return BROKEN_PIPE
@@ -344,6 +347,24 @@ def _told(name: str, command: Callable[[], int]) -> int:
             raise
         return untold(name, error)
     return code
+
+
+def _ended(name: str, end: KeyboardInterrupt) -> int:
+    """Say by what a command was ended; return its code."""
+    terminated = isinstance(end, TerminatedError)
+    how = "terminated" if terminated else "interrupted"
+    sys.stderr.write(f"refengine {name}: {how}\n")
+    return TERMINATED if terminated else INTERRUPTED
+
+
+def _interrupt_in(error: BaseException | None) -> KeyboardInterrupt | None:
+    """Return the interruption of which an error came: Python wraps one, as in a class.
+
+    That which ``__set_name__`` raises is the cause of a RuntimeError up to 3.11.
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def untold(name: str, error: OSError) -> int:

@@ -263,6 +263,8 @@ def _text(name: str, **values: str) -> str:
 def _write(
     folder: Path, files: Mapping[str, str], following: str, first: str = ""
 ) -> int:
+    if folder.is_file():
+        refuse("init", f"{folder} is a file: name a folder")
     with refusing("init", OSError):
         for name in files:
             if (folder / name).exists():

@@ -48,9 +48,13 @@ def lines(found: FoundHere) -> Iterator[str]:
         yield from (SUBJECT, "")
         yield from _given(found.agents)
         yield f"Then: {CHECK} OLD.py NEW.py"
-    else:
+    elif not found.doors:
         yield "Here is no subject, and no agent of a framework that is known."
         yield "  refengine init migration    writes one to start from, checked at once"
+    if found.doors:
+        yield from ([""] if found.subjects or found.agents else [])
+        yield "Here is a door to an engine. Does the engine keep the contract?"
+        yield from (f"  refengine conform {door}" for door in found.doors[:SHOWN])
     yield ""
     yield "Programs in any language: docs/programs.md. All options: --help."
 
@@ -71,14 +75,22 @@ def _proposed(found: FoundHere) -> Iterator[str]:
         yield from ("", "Does the new one do what the old one did?")
         sides = shlex.join((str(old), str(new)))
         yield f"  {CHECK} {sides}"
-        yield "As a file for CI, with what may differ:"
-        yield f"  refengine init migration --sides {sides}"
+        yield from _for_ci(found.declared, sides)
     newest = pair[1] if pair is not None else found.subjects[0]
     if newest.path.suffix == ".py" and newest.framework not in {"", "refengine"}:
         before = _installed(newest.framework)
         yield from ("", "Does it do the same with the next release of its packages?")
         wanted = f"--old-with '{newest.framework}=={before}' --new-with"
         yield f"  {CHECK} {newest.path} {wanted} '{newest.framework}'"
+
+
+def _for_ci(declared: int, sides: str) -> Iterator[str]:
+    if declared:
+        yield "And all that migration.toml declares, as CI does it?"
+        yield f"  {CHECK} --all ."
+        return
+    yield "As a file for CI, with what may differ:"
+    yield f"  refengine init migration --sides {sides}"
 
 
 def _given(agents: Sequence[FoundFile]) -> Iterator[str]:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Final
 
-from compat.cli.command import argument, flag, group, option, refusing
+from compat.cli.command import argument, group, option, refusing
+from compat.cli.shared_options import AS_JSON
 from compat.cli.values import ANY_PROFILE, ENGINE, at_least
 from compat.verdicts.exit_codes import DIFFERS, OK
 from property_tests.defaults import REPEATS
@@ -30,7 +31,7 @@ app = group("List profiles, show how two differ, and which one an engine has.")
 
 
 @app.command("list")
-@flag("--json", "as_json", about="print them as JSON")
+@AS_JSON
 def list_(*, as_json: bool) -> int:
     """List the profiles with their choice in every posture.
 
@@ -182,7 +183,7 @@ def _headed(posture: str, meaning: str, left: AnyProfile, right: AnyProfile) -> 
     kind=at_least(0),
     default=REPEATS,
 )
-@flag("--json", "as_json", about="print it as JSON")
+@AS_JSON
 def infer(engine: str, *, repeats: int, as_json: bool) -> int:
     """Find out which profile an engine has, posture by posture, from what it does.
 

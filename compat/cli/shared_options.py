@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from compat.cli.command import OPTIONS, option
+from compat.cli.command import OPTIONS, flag, option
 from compat.cli.values import CLAUSE, PROFILE, Kind, at_least
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -21,6 +21,8 @@ CLUSTER: Final = option(
     metavar="WORKERS",
     formerly=("--on",),
 )
+AS_JSON: Final = flag("--as-json", about="print it as JSON", formerly=("--json",))
+"""In place of text; ``--json`` has a file to write, wherever there is one."""
 
 
 def clauses(about: str, part: str = OPTIONS) -> Callable[[Function], Function]:

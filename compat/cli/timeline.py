@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from compat.cli.command import argument, flag, group, option, refuse, refusing
+from compat.cli.shared_options import AS_JSON
 from compat.cli.values import FILE_THERE, FOLDER, OUTPUT, at_least
 from compat.report.plain_text import write_text
 from compat.verdicts.exit_codes import DIFFERS, NOTHING_RAN, OK
@@ -63,7 +64,7 @@ def add(
 @option("--subject", about=SUBJECT)
 @flag("--all", "every", about="show what is good and never changed, too")
 @option("--html", about="write a page of all subjects instead", kind=OUTPUT)
-@flag("--json", "as_json", about="print it as JSON")
+@AS_JSON
 def show(
     *, file: Path, subject: str | None, every: bool, html: Path | None, as_json: bool
 ) -> int:

@@ -29,6 +29,7 @@ from compat.verdicts.migration import DescribedDivergence, Difference, Side
 from refengine.errors import NotKeepableError
 from refengine.messages import Json
 from refengine.testing.channels import ChannelEntry
+from refengine.testing.isolation.side_doors import steady
 from refengine.testing.json_values import is_mapping
 from refengine.testing.person import APPROVAL
 from refengine.testing.trace import LAST, MISSING
@@ -246,7 +247,8 @@ def _causes(
 ) -> Iterator[tuple[Side, str]]:
     """Yield the first error of a run, or of building, that only one side had."""
     for at in dict.fromkeys((0, run)):
-        ours, theirs = old.errors(at), new.errors(at)
+        # An address is of this moment, and would make two errors of one.
+        ours, theirs = ([*map(steady, side.errors(at))] for side in (old, new))
         some: tuple[tuple[Side, list[str], list[str]], ...] = (
             ("old", ours, theirs),
             ("new", theirs, ours),

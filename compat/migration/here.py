@@ -60,6 +60,8 @@ MAKES: Final = frozenset(
     )
 )
 """What code imports that makes an agent, or middleware of one."""
+BUILD: Final = len(("self", "config", "on_notice"))
+"""So many arguments has what builds an agent, in a door to an engine."""
 PAIRS: Final = (
     ("old", "new"),
     ("before", "after"),
@@ -80,16 +82,23 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True)
 class FoundHere:
-    """The subjects of a folder, and files that make agents without being one."""
+    """The subjects of a folder, and files that make agents without being one.
+
+    ``doors`` are doors to engines, as ``conform`` takes them; so many migrations are
+    ``declared`` in a migration.toml.
+    """
 
     subjects: tuple[FoundFile, ...] = ()
     agents: tuple[FoundFile, ...] = ()
+    doors: tuple[str, ...] = ()
+    declared: int = 0
 
     @classmethod
     def read(cls, folder: Path) -> FoundHere:
         """Read the sources of a folder; what cannot be read is none of them."""
         subjects: list[FoundFile] = []
         agents: list[FoundFile] = []
+        doors: list[str] = []
         for path in islice(sources_in(folder, (".py", *OTHERS)), MOST):
             if path.suffix in OTHERS:
                 framework = _other_framework(path)
@@ -104,7 +113,9 @@ class FoundHere:
                 subjects.append(found)
             elif found.framework and _makes(source):
                 agents.append(found)
-        return cls(tuple(subjects), tuple(agents))
+            doors += [f"{found.path}:{name}" for name in _doors(source.tree)]
+        declared = sum(1 for _ in sources_in(folder, ("migration.toml",)))
+        return cls(tuple(subjects), tuple(agents), tuple(doors), declared)
 
     @property
     def pair(self) -> tuple[FoundFile, FoundFile] | None:
@@ -162,6 +173,14 @@ def _by_hand(path: Path) -> bool:
 def _has_subject(tree: ast.Module) -> bool:
     functions = (x for x in tree.body if isinstance(x, ast.FunctionDef))
     return any(x.name == "subject" and len(x.args.args) == 1 for x in functions)
+
+
+def _doors(tree: ast.Module) -> Iterator[str]:
+    """Yield the classes that build an agent as a door does."""
+    for each in (x for x in tree.body if isinstance(x, ast.ClassDef)):
+        builds = (x for x in each.body if isinstance(x, ast.AsyncFunctionDef))
+        if any(x.name == "build" and len(x.args.args) == BUILD for x in builds):
+            yield each.name
 
 
 def _framework(source: PythonSource) -> str:

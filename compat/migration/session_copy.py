@@ -164,14 +164,14 @@ def _files(
     real = os.path.realpath(folder)
     for each in _entries(folder, is_top=not above):
         path, relative = Path(each.path), inside / each.name
-        if each.is_dir():
+        if path.is_dir():  # asked of the path: an entry raises for a link to itself
             is_above = os.path.realpath(path) in {*above, real}
             is_ours = FOLDER_NAME.match(each.name)  # TMPDIR may be in here
             if is_above or is_ours or each.name in LEFT_OUT or _is_environment(path):
                 continue
             yield path, relative
             yield from _files(path, (*above, real), relative)
-        elif each.is_file() and os.access(path, os.R_OK):
+        elif path.is_file() and os.access(path, os.R_OK):
             yield path, relative
 
 

@@ -56,6 +56,8 @@ WORDS: Final = PlainWords(
 )
 """Such as a person reads without asking what they stand for."""
 
+PAIR: Final = 2
+"""A call and its result: they go together, wherever in the messages they stand."""
 ANSWERS: Final = 8
 """So many answers a run is thought to use up, when it is taken away with them."""
 
@@ -112,6 +114,8 @@ class _Search:
             before = json.loads(json.dumps(self._doc))
             while self._drop_runs() or self._drop_first_run():
                 pass
+            for at in range(len(self._doc.get("runs", ())) - 1)[::-1]:
+                self._drop_run(at)
             self._merge()
             for path in self._paths():
                 self._at(path)
@@ -161,6 +165,15 @@ class _Search:
                 return True
         return False
 
+    def _drop_run(self, at: int) -> None:
+        """Take a run away with the answers up to the next that asks for no tool."""
+        runs, turns = self._doc["runs"], [*_turns(self._doc.get("model_script", ()))]
+        if at < len(turns):
+            script = [each for turn in turns[:at] + turns[at + 1 :] for each in turn]
+            runs = runs[:at] + runs[at + 1 :]
+            doc = {**self._doc, "runs": runs, "model_script": script}
+            self._keep(json.loads(json.dumps(doc)))
+
     def _merge(self) -> None:
         """Let calls of two answers stand in one, so that there are fewer iterations."""
         at = 0
@@ -200,14 +213,15 @@ class _Search:
     def _cut(self, path: Path) -> None:
         """Take parts out of a list or text: halves first, then ever smaller ones."""
         step = len(_get(self._doc, path))
+        said = path[-1] == INPUT
         while self._fine(step, len(_get(self._doc, path))):
             start = len(_get(self._doc, path)) - step
             while start > -step:
                 value = _get(self._doc, path)
                 at = max(start, 0)
-                self._try(path, value[:at] + value[start + step :])
-                start -= step
-            step //= 2
+                cut = self._try(path, value[:at] + value[start + step :])
+                start -= 1 if said and not cut and step <= PAIR else step
+            step = PAIR if said and step == PAIR + 1 else step // 2
 
     def _text(self, path: Path, value: str) -> None:
         """Make a text plain and short; some is plainer to read than none at all."""
@@ -295,6 +309,18 @@ class _Search:
 def _calls(entry: Doc) -> bool:
     """Tell whether an answer of the script asks for tools, so that another follows."""
     return isinstance(entry, str) and bool(parse_message(entry).tool_calls)
+
+
+def _turns(script: Doc) -> Iterator[list[Doc]]:
+    """Yield the answers of a script, those that ask for tools with what follows."""
+    turn: list[Doc] = []
+    for each in script:
+        turn.append(each)
+        if not _calls(each):
+            yield turn
+            turn = []
+    if turn:
+        yield turn
 
 
 def _ascii_digits(text: str) -> str:

@@ -46,6 +46,7 @@ from compat.verdicts.migration import Exercise, ExercisedSetup, FailedSide
 from compat.verdicts.sharpness import pinned
 from refengine.testing.compare_probes import CompareSite
 from refengine.testing.isolation.own_network import can_leave_network
+from refengine.testing.isolation.side_doors import steady
 from refengine.testing.own_failures import failures_in
 from refengine.testing.probes import Arm
 from refengine.testing.scenario import Scenario
@@ -394,7 +395,7 @@ class SubjectRunner:
             self._hooks[hook] += times
         self._taken |= played.arms
         for line in played.printed.lines[:1]:
-            self._printed.setdefault(line)
+            self._printed.setdefault(steady(line))
         return played
 
     def _within(self, played: SidePlayed) -> SidePlayed:

@@ -143,8 +143,13 @@ def verdict_line(summary: EngineSummary) -> Text:
     return line.append(f"  {name}: {summary_text(summary)}", "default")
 
 
+def door_is_wrong(smoke: SmokeResult) -> str:
+    """Return what a door does not do that every verdict rests on, in one line."""
+    return f"THE DOOR IS WRONG  {smoke.name}: {smoke.asked}"
+
+
 def _smoke(smoke: SmokeResult, page: Page) -> Iterator[Text]:
-    text = f"THE DOOR IS WRONG  {smoke.name}: {smoke.asked}"
+    text = door_is_wrong(smoke)
     yield from page.wrap(plain(text), "bold red", hang="  ")
     if smoke.got:
         yield from page.labelled("got", brief(smoke.got), "red")
@@ -309,9 +314,17 @@ class Terminal:
             self._end(event)
         else:
             self._mine.append(cleaned(event))
+            if isinstance(event, SmokeResult) and not event.passed:
+                self._warn(event)
             if isinstance(event, EngineSummary):
                 self._summaries.append(event)
                 self._engine()
+
+    def _warn(self, smoke: SmokeResult) -> None:
+        """Tell at once what makes all that follows count for nothing."""
+        if self._live is not None and self._live.is_terminal:
+            text = f"{door_is_wrong(smoke)}; nothing counts until it is mended (Ctrl-C)"
+            self._live.print(Text(text, "bold red"), highlight=False)
 
     def _engine(self) -> None:
         self._stop()

@@ -178,11 +178,12 @@ def _hook_grid(hooks: Sequence[HookCost]) -> CostGrid:
 
 def _hook_cells(found: HookCost) -> tuple[CostCell, ...]:
     same = found.change == SAME
+    took = seconds_estimate(found.seconds) if found.seconds.value > 0 else NOTHING
     return (
         named(found.handler),
         named(found.hook),
         CostCell(f"{found.calls:,}"),
-        CostCell(seconds_estimate(found.seconds)),
+        CostCell(took),
         CostCell(percent(found.share)),
         CostCell(found.change, "quiet" if same else ""),
     )

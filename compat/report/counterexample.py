@@ -154,6 +154,8 @@ def _text(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
+    if '"' in text and "'" not in text and text.isprintable() and text[-1] != "\\":
+        return f"{'r' if chr(92) in text else ''}'{text}'"
     return json.dumps(text, ensure_ascii=not text.isprintable())
 
 
@@ -191,7 +193,7 @@ def _answer(entry: ScriptEntry, called: Called) -> str:
     if isinstance(entry, ModelFailure):
         return f"error({_text(entry.error)})"
     if isinstance(entry, ModelChunks):
-        pieces = [_text(each.removeprefix("assistant:")) for each in entry.chunks]
+        pieces = [_message(each, "assistant", called) for each in entry.chunks]
         if entry.stream_error:
             pieces.append(f"then=error({_text(entry.stream_error)})")
         return f"pieces({', '.join(pieces)})"
@@ -218,9 +220,13 @@ def _input(messages: Sequence[str]) -> str:
     said = [
         (_message(text, plain=""), len([*same])) for text, same in groupby(messages)
     ]
-    if all(times == 1 for _, times in said):
-        return _listed([each for each, _ in said])
-    return " + ".join(f"[{each}]{f' * {n}' if n > 1 else ''}" for each, n in said)
+    lists: list[str] = []
+    for once, some in groupby(said, lambda each: each[1] == 1):
+        if once:
+            lists.append(_listed([each for each, _ in some]))
+        else:
+            lists += [f"[{each}] * {times}" for each, times in some]
+    return " + ".join(lists)
 
 
 def _listed(values: Sequence[str]) -> str:
@@ -248,7 +254,7 @@ def _message(
     try:
         message = parse_message(text)
     except NotationError:
-        return _text(text)
+        return _text(text.removeprefix(f"{plain}:"))
     if message.tool_calls:
         return _calls(message, called)
     if message.role == plain and not _more(message):

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from compat.report.conform_text import counted
-from compat.report.values import brief, in_quotes
+from compat.report.values import beside, brief, in_quotes
 from compat.verdicts.migration import DescribedDivergence, Difference
 from refengine.testing.json_values import is_list, is_mapping, is_message
 from refengine.testing.notation import NotationError, parse_message
@@ -63,7 +63,9 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
             "NEW has {new} where OLD has {old}: the same things in another order"
         ),
         "TOOLS_MERGE": Wording(
-            "NEW shows the model {only_new}, and OLD shows it {only_old}"
+            "NEW shows the model {only_new}, and OLD shows it {only_old}",
+            "NEW no longer shows the model {only_old}",
+            "NEW shows the model {only_new}, and OLD does not",
         ),
         "TOOLS_ORDER": Wording(
             "NEW shows the model the same tools in another order: {new}, not {old}"
@@ -74,15 +76,13 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
             "NEW has the options {new}, and OLD has none",
         ),
         "EXTRA_CALL": Wording(added="NEW asks the model once more than OLD"),
-        "EXTRA_CALL tool_executions": Wording(added="NEW runs {new}, and OLD does not"),
+        "EXTRA_CALL tool_executions": Wording(added="NEW runs {new}{and_old}"),
         "EXTRA_CALL .denied": Wording(
             added="NEW runs {new} without asking, to which the person says no"
         ),
         "AGAINST_NO": Wording(added="NEW runs {new} although the person said no"),
         "MISSING_CALL": Wording(lost="NEW asks the model once less than OLD"),
-        "MISSING_CALL tool_executions": Wording(
-            lost="NEW does not run {old}, and OLD does"
-        ),
+        "MISSING_CALL tool_executions": Wording(lost="{does_not} run {old}{as_old}"),
         "TOOL_ARGUMENTS": Wording("NEW runs {tool} with {new}, and OLD with {old}"),
         "TOOL_REPLACED": Wording("NEW runs {new} where OLD runs {old}"),
         "ANSWER": Wording(
@@ -164,8 +164,8 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
         "ORDER .after": Wording(
             "NEW does {effect} after {new}, and OLD after {old}: another order"
         ),
-        "EFFECT_LOST": Wording(lost="NEW does not do {old}, and OLD does"),
-        "EFFECT_EXTRA": Wording(added="NEW does {new}, and OLD does not"),
+        "EFFECT_LOST": Wording(lost="{does_not} do {old}{as_old}"),
+        "EFFECT_EXTRA": Wording(added="NEW does {new}{and_old}"),
         "EFFECT_CHANGED": Wording("NEW does {effect} with {new}, and OLD with {old}"),
         "PAIRING": Wording("NEW has call and result paired as {new}, and OLD as {old}"),
         "PAIRING .calls_without_result": Wording(
@@ -181,6 +181,14 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
         "TYPE": Wording(
             "{place} is {inner_new} in NEW, and {inner_old} in OLD: equal, of another"
             " type"
+        ),
+        "DELIVERED_TO": Wording(
+            "NEW delivers `{what}` to {receivers_new}, and OLD to {receivers_old}"
+        ),
+        "PART_EVENT": Wording(
+            "whoever reads the run is told {new} by NEW, and {old} by OLD",
+            "whoever reads the run is not told by NEW that {old}",
+            "whoever reads the run is told by NEW that {new}, and not by OLD",
         ),
         "WAY_LOST": Wording("NEW cannot be run in the way {old}, and OLD can"),
     }
@@ -209,7 +217,7 @@ def sentence(found: DescribedDivergence, world: Scenario | None = None) -> str:
     denied = [DENIED] if _is_denied(found, world) else []
     code = found.code
     keys = (*denied, f"{code} {at.channel}", f"{code} .{_key(at)}", code)
-    shape = next((SHAPES[each] for each in keys if each in SHAPES), Wording())
+    shape = next((SHAPES[each] for each in keys if each in SHAPES), _OTHER)
     fields = _fields(found)
     form = _form(shape, at.old, at.new, world)
     try:
@@ -222,6 +230,11 @@ def sentence(found: DescribedDivergence, world: Scenario | None = None) -> str:
     return f"{whole[:1].upper()}{whole[1:]}."
 
 
+_OTHER: Final = Wording(
+    lost="{summary}: {old} in OLD, and nothing in NEW",
+    added="{summary}: {new} in NEW, and nothing in OLD",
+)
+"""Of a code without a shape: where both have something, both values stand below."""
 DENIED: Final = "EXTRA_CALL .denied"
 """The sentence of a call that a person would have denied, had NEW asked."""
 
@@ -257,6 +270,8 @@ def _form(shape: Wording, old: object, new: object, world: Scenario | None) -> s
 def _fields(found: DescribedDivergence) -> Fields:
     at = found.difference
     old, new = _phrases(at.old, at.new, bare=found.code in _BARE)
+    if at.channel == "effects" and ".data" in at.path:
+        old, new = _as_data(at.old, at.new)
     inner = at if found.innermost is None else found.innermost
     inner_old, inner_new = _phrases(inner.old, inner.new, bare=False)
     return {
@@ -271,7 +286,38 @@ def _fields(found: DescribedDivergence) -> Fields:
         "only_new": _only(at.new, at.old) or "fewer tools",
         "effect": _named_in(found, r"(\S+) ", "a side effect"),
         "tool": _named_in(found, r"[^:]*: (\S+?)\(", "the tool"),
+        "summary": found.summary,
+        "what": found.where.rpartition(", ")[2],
+        "receivers_old": _receivers(at.old),
+        "receivers_new": _receivers(at.new),
+        **_times(found),
     }
+
+
+def _times(found: DescribedDivergence) -> Fields:
+    """Return how a side does what the other does, too, though not so often."""
+    of_call = r"\A\S+: " if found.difference.channel == "tool_executions" else r"\A"
+    told = [(mark, re.sub(of_call, "", text)) for mark, text in found.lines]
+    first = next((text for mark, text in told if mark != " "), None)
+    if (" ", first) in told:
+        once = {"and_old": " once more than OLD", "as_old": " once less than OLD"}
+        return {**once, "does_not": "NEW does"}
+    rest = {"and_old": ", and OLD does not", "as_old": ", and OLD does"}
+    return {**rest, "does_not": "NEW does not"}
+
+
+def _receivers(value: object) -> str:
+    """Return who a callback is delivered to, and how often if that is not once."""
+    if not is_mapping(value) or not value:
+        return "nobody"
+    each = (f"`{name}`" + _often(many) for name, many in value.items())
+    return " and ".join(each)
+
+
+def _often(times: object) -> str:
+    if times == 1 or not isinstance(times, int):
+        return ""
+    return f" {counted(times, 'time')}"
 
 
 _KEYED: Final = re.compile(r"\.(?:values|session|user|app|temp)[.\[]")
@@ -311,6 +357,14 @@ def _phrases(old: object, new: object, *, bare: bool) -> tuple[str, str]:
     if is_mapping(old) and is_mapping(new) and said(old) == said(new):
         return _unlike(old, new), _unlike(new, old)
     return said(old), said(new)
+
+
+def _as_data(old: object, new: object) -> tuple[str, str]:
+    """Return both values as JSON; long ones by where they differ."""
+    if isinstance(old, str) and isinstance(new, str):
+        return _phrases(old, new, bare=False)
+    whole = (json.dumps(each, ensure_ascii=False) for each in (old, new))
+    return beside(*whole)
 
 
 def _unlike(mine: Mapping[str, Any], other: Mapping[str, Any]) -> str:
@@ -371,6 +425,14 @@ def _named(value: Mapping[str, Any]) -> str:
     return f"`{value['name']}`{more}"
 
 
+def _part(value: Mapping[str, Any]) -> str:
+    """Return how a part of an answer is."""
+    if not isinstance(value["state"], str) or "kind" not in value:
+        return ""  # of some state, as above
+    of = f" of `{value['error']}`" if value.get("error") else ""
+    return f"`{value.get('id')}`, a {value['kind']}, has the state {value['state']}{of}"
+
+
 def _approval(value: Mapping[str, Any]) -> str:
     """Return of which call a person was asked, and with what other arguments."""
     if not isinstance(value.get("name"), str) or "args" not in value:
@@ -382,6 +444,7 @@ def _approval(value: Mapping[str, Any]) -> str:
 
 _BY_KEY: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = MappingProxyType(
     {
+        "state": _part,
         "error": lambda value: f"`{value['error']}`",
         "point": _point,
         "model_calls": _counts,

@@ -25,7 +25,8 @@ def order_lines(found: OrderAudit, width: int = NARROW) -> Iterator[Text]:
         yield Text(f"  {place}: {', '.join(names)}")
     for number, pair in enumerate(found.apart, 1):
         yield Text()
-        yield Text(f"{number}. {_both(pair)}: NEW has {pair.moved}", "bold")
+        what = f"{number}. {_both(pair)}: OLD is your stack, NEW has {pair.moved}"
+        yield Text(what, "bold")
         yield from answer(pair.verdict)
         yield from evidence(pair.verdict, width)
     yield Text()
@@ -37,7 +38,8 @@ def order_lines(found: OrderAudit, width: int = NARROW) -> Iterator[Text]:
 
 def _headline(found: OrderAudit) -> Text:
     if found.fault is not None:
-        return Text(f"CANNOT BE JUDGED  {found.fault.text}", "bold red")
+        text = found.fault.text.removeprefix("old ")  # it is the only one there is
+        return Text(f"CANNOT BE JUDGED  {text}", "bold red")
     many = counted(len(found.judged), "pair")
     unclear = sum(each.unclear for each in found.apart)
     apart = len(found.apart) - unclear

@@ -40,7 +40,12 @@ CODE: Final = re.compile(r"(^```.*?^```|`[^`\n]+`\])", re.MULTILINE | re.DOTALL)
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Let titles become anchors as they do where the repository is read."""
+    """Let titles become anchors as they do where the repository is read.
+
+    And leave the page for what is not there out: it leads to the top of a host, which a
+    site that is read from a folder does not have.
+    """
+    config.theme.static_templates.discard("404.html")
     configs = cast("dict[str, dict[str, object]]", config.mdx_configs)  # pyright: ignore[reportUnknownMemberType]  # mkdocs' own types
     configs.setdefault("toc", {})["slugify"] = _anchor
     return config
