@@ -40,4 +40,5 @@ def _seen(span: Any) -> SeenSpan:  # noqa: ANN401  # of a package that need not 
         attributes=dict(span.attributes or {}),
         failed=span.status.status_code.name == "ERROR",
         ended=span.end_time is not None,
+        trace=span.context.trace_id,
     )

@@ -110,6 +110,21 @@ def words_of(trace: Trace) -> Sequence[str]:
     return [each for each in words if not is_secret(each)]
 
 
+def _known_runs(trace: Trace) -> Iterator[dict[str, Json]]:
+    """Yield what the spans of runs say; of one that was cut, only that it ends."""
+    ends = [*trace.of("run_end")]
+    for number, each in enumerate(ends, 1):
+        status = each.data["status"]
+        yield {
+            "of": "run",
+            "ends": True,
+            "secrets": False,
+            "many": len(ends),
+            "over": "cut" if status in ENDED else number,
+            "fails": status == "error",
+        }
+
+
 def known_rows(trace: Trace) -> Iterator[dict[str, Json]]:
     """Yield what the span of each call says, as ``spans.rows_of`` does of a span.
 
@@ -120,6 +135,7 @@ def known_rows(trace: Trace) -> Iterator[dict[str, Json]]:
     many = Counter((each.of, each.name) for each in calls)
     counts: Counter[tuple[str, str]] = Counter()
     yield {"of": "other", "ends": True, "secrets": False}
+    yield from _known_runs(trace)
     for each in calls:
         key = each.of, each.name
         counts[key] += 1

@@ -121,6 +121,13 @@ class SmallObserver:
         """Put down that a call raised."""
         span.failed |= not span.ended and isinstance(error, Exception)
 
+    def over(self, span: LiveSpan, outcome: RunResult | None) -> None:
+        """Put down that a run ended with an error, if it did."""
+        if outcome is not None and outcome.status == "error":
+            for each in outcome.events:
+                if each.error is not None:
+                    self.fail(span, each.error)
+
     def end(self, span: LiveSpan) -> None:
         """End a span."""
         span.ended = True
@@ -298,6 +305,7 @@ class SpannedRun:
         try:
             await self._run.__aexit__(kind, error, trace)
         finally:
+            self._observer.over(self._span, self.outcome)
             self._observer.end(self._span)
 
     def __aiter__(self) -> AsyncIterator[AgentEvent]:

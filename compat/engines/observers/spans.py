@@ -26,7 +26,8 @@ from refengine.messages import Json
 from refengine.testing.json_values import is_list, is_mapping
 
 Of: TypeAlias = Literal["model", "tool", "other"]
-"""What a span is of: a call of a model, one of a tool, or anything else."""
+"""What a span is of: a call of a model, one of a tool, or anything else. Of the others
+those are told as of a ``run`` that stand at the top of one."""
 
 FILE: Final = "conventions.toml"
 
@@ -64,7 +65,8 @@ def conventions() -> tuple[SpanConvention, ...]:
 class SeenSpan:
     """A span, whoever made it: its number, its parent's, and how it stands at the end.
 
-    ``failed`` tells that its status is an error, ``ended`` that it was ended.
+    ``failed`` tells that its status is an error, ``ended`` that it was ended. ``trace``
+    is the number of its trace, where that is known otherwise than by its parents.
     """
 
     id: int
@@ -72,6 +74,7 @@ class SeenSpan:
     attributes: Mapping[str, object]
     failed: bool = False
     ended: bool = True
+    trace: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,17 +161,22 @@ def rows_of(
 
     ``nth`` of ``many`` is its number among those of the same tool, or of the model.
     ``inside`` is what the nearest call is of that it stands in, and ``tree`` the number
-    of the trace that it belongs to, among those of runs.
+    of the trace that it belongs to, among those of runs. The first span of such a
+    trace is of the run, unless it is of a call.
     """
     calls = {each.id: call_of(each.attributes) for each in spans}
     above = {each.id: [*_above(each, spans)] for each in spans}
-    trees = _trees(calls, above)
+    trees = _trees(spans, calls, above)
+    runs = {x: n for n, x in enumerate(_runs(calls, above, trees), 1)}
     many = Counter((each.of, each.name) for each in calls.values())
     counts: Counter[tuple[str, str]] = Counter()
     for each in spans:
         call, key = calls[each.id], (calls[each.id].of, calls[each.id].name)
         row: dict[str, Json] = {"of": call.of, "ends": each.ended}
         row["secrets"] = reveals(each.attributes)
+        if each.id in runs:
+            row |= {"of": "run", "many": len(runs), "over": runs[each.id]}
+            row["fails"] = each.failed
         if call.of != "other":
             counts[key] += 1
             row |= {"name": call.name, "nth": counts[key], "many": many[key]}
@@ -190,11 +198,26 @@ def _above(span: SeenSpan, spans: Sequence[SeenSpan]) -> Iterator[int]:
 
 
 def _trees(
-    calls: Mapping[int, SpanCall], above: Mapping[int, Sequence[int]]
+    spans: Sequence[SeenSpan],
+    calls: Mapping[int, SpanCall],
+    above: Mapping[int, Sequence[int]],
 ) -> Mapping[int, int]:
     """Return the number of each span's trace; one span that is of no call has none."""
     roots = {each: over[-1] if over else each for each, over in above.items()}
-    sizes = Counter(roots.values())
-    runs = (x for x in sizes if sizes[x] > 1 or calls[x].of != "other")
-    numbers = {root: number for number, root in enumerate(runs, 1)}
-    return {each: numbers.get(root, 0) for each, root in roots.items()}
+    told = {x.id: roots[x.id] if x.trace is None else x.trace for x in spans}
+    sizes = Counter(told.values())
+    of = {trace: calls[each].of for each, trace in told.items()}
+    runs = (x for x in sizes if sizes[x] > 1 or of[x] != "other")
+    numbers = {trace: number for number, trace in enumerate(runs, 1)}
+    return {each: numbers.get(trace, 0) for each, trace in told.items()}
+
+
+def _runs(
+    calls: Mapping[int, SpanCall],
+    above: Mapping[int, Sequence[int]],
+    trees: Mapping[int, int],
+) -> Iterator[int]:
+    """Yield the spans of runs: those of no call that stand at the top of a trace."""
+    for each, call in calls.items():
+        if call.of == "other" and trees[each] and not above[each]:
+            yield each
