@@ -40,6 +40,7 @@ class HappenedCall:
     answered: Sequence[str] = ()
     fails: bool = False
     over: bool = False
+    call: str = ""
 
     def goes_on(self, kind: str, data: Mapping[str, Any]) -> None:
         """Take what the world saw of it next."""
@@ -67,7 +68,8 @@ def happened(trace: Trace) -> Sequence[HappenedCall]:
             last[key] = HappenedCall("model", each.run, asked=asked)
         elif each.kind == "tool_start":
             asked = [*leaves(data["arguments"])]
-            last[key] = HappenedCall("tool", each.run, data["name"], asked)
+            call = each.call_id or ""
+            last[key] = HappenedCall("tool", each.run, data["name"], asked, call=call)
         elif key in last:
             last[key].goes_on(each.kind, data)
             continue
@@ -134,7 +136,7 @@ def known_rows(trace: Trace) -> Iterator[dict[str, Json]]:
     words, calls = words_of(trace), happened(trace)
     many = Counter((each.of, each.name) for each in calls)
     counts: Counter[tuple[str, str]] = Counter()
-    yield {"of": "other", "ends": True, "secrets": False}
+    yield {"of": "other", "ends": True, "secrets": False, "tokens": False}
     yield from _known_runs(trace)
     for each in calls:
         key = each.of, each.name
@@ -150,6 +152,7 @@ def known_rows(trace: Trace) -> Iterator[dict[str, Json]]:
             "fails": each.fails,
             "inside": "",
             "tree": each.run,
+            **({"call": each.call, "tokens": False} if each.of == "tool" else {}),
             "asked": among(words, "\n".join(each.asked)),
             "answered": among(words, "\n".join(each.answered)),
         }

@@ -33,23 +33,30 @@ FILE: Final = "conventions.toml"
 
 
 class CallAttributes(BaseModel):
-    """Which attributes tell of a call of one kind: patterns, but for its name."""
+    """Which attributes tell of a call of one kind: patterns, but for name and id."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
     values: tuple[str, ...]
     name: str = ""
+    call: str = ""
     asked: tuple[str, ...]
     answered: tuple[str, ...]
 
 
 class SpanConvention(BaseModel):
-    """One way of naming attributes; ``kind`` is the one that says what a span is of."""
+    """One way of naming attributes; ``kind`` is the one that says what a span is of.
+
+    Patterns of ``tokens`` are of counts, which may be sums in a span whose kind is one
+    of ``sums``.
+    """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
     title: str
     kind: str
+    tokens: tuple[str, ...]
+    sums: tuple[str, ...]
     model: CallAttributes
     tool: CallAttributes
 
@@ -65,7 +72,8 @@ def conventions() -> tuple[SpanConvention, ...]:
 class SeenSpan:
     """A span, whoever made it: its number, its parent's, and how it stands at the end.
 
-    ``failed`` tells that its status is an error, ``ended`` that it was ended. ``trace``
+    ``failed`` tells that its status is an error, ``ended`` that it was ended, and not
+    before it began. ``trace``
     is the number of its trace, where that is known otherwise than by its parents.
     """
 
@@ -85,6 +93,7 @@ class SpanCall:
     name: str = ""
     asked: str = ""
     answered: str = ""
+    call: str = ""
 
 
 def call_of(attributes: Mapping[str, object]) -> SpanCall:
@@ -108,7 +117,18 @@ def _told(of: Of, by: CallAttributes, attributes: Mapping[str, object]) -> SpanC
         )
         for patterns in (by.asked, by.answered)
     ]
-    return SpanCall(of, str(attributes.get(by.name, "")), *texts)
+    named, call = (str(attributes.get(each, "")) for each in (by.name, by.call))
+    return SpanCall(of, named, *texts, call)
+
+
+def tells_tokens(attributes: Mapping[str, object]) -> bool:
+    """Tell whether attributes count tokens, where no sum of an agent's is due."""
+    return any(
+        fnmatchcase(name, pattern) and attributes.get(each.kind) not in each.sums
+        for each in conventions()
+        for pattern in each.tokens
+        for name in attributes
+    )
 
 
 def leaves(value: object) -> Iterator[str]:
@@ -177,12 +197,16 @@ def rows_of(
         if each.id in runs:
             row |= {"of": "run", "many": len(runs), "over": runs[each.id]}
             row["fails"] = each.failed
+        if call.of != "model" and each.id not in runs:
+            row["tokens"] = tells_tokens(each.attributes)
         if call.of != "other":
             counts[key] += 1
             row |= {"name": call.name, "nth": counts[key], "many": many[key]}
             row |= {"over": counts[key], "fails": each.failed}
             inside = (calls[x].of for x in above[each.id] if calls[x].of != "other")
             row |= {"inside": next(inside, ""), "tree": trees[each.id]}
+            if call.call:
+                row["call"] = call.call
             row["asked"] = among(words, call.asked)
             row["answered"] = among(words, call.answered)
         yield row

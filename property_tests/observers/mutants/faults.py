@@ -30,7 +30,7 @@ STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
         for name in (
             *("begin", "plain", "run", "model", "tool", "text", "answered"),
             *("returned", "fail", "over", "leave", "end", "until_it_flows"),
-            *("passed", "sent"),
+            *("passed", "sent", "asked_by"),
         )
     }
 )
@@ -145,6 +145,20 @@ def _run_fails(right: Right, self: Given, span: LiveSpan, error: Given) -> None:
     right(self, span, error)
     if isinstance(error, Exception):
         self.inside.failed = True
+
+
+def _tokens_told(right: Right, self: Given, span: LiveSpan, result: str) -> None:
+    right(self, span, result)
+    span.attributes["gen_ai.usage.input_tokens"] = "12"
+
+
+def _own_id(right: Right, self: Given, span: LiveSpan, call: str | None) -> None:
+    right(self, span, f"call-{span.id}" if call else call)
+
+
+def _first_id(right: Right, self: Given, span: LiveSpan, call: str | None) -> None:
+    known = [x.attributes.get("gen_ai.tool.call.id") for x in self.spans]
+    right(self, span, next(filter(None, known), call))
 
 
 def _alone(right: Right, self: Given, *given: Given, **named: Given) -> LiveSpan:
@@ -326,6 +340,19 @@ OBSERVER_MUTANTS: Final = (
         over=_left_run_left,
     ),
     wrong("alone", "OBS-004", "Each span stands in a trace of its own.", begin=_alone),
+    wrong(
+        "tokens-beside",
+        "OBS-012",
+        "It counts tokens at the tool that a model asked for, too.",
+        returned=_tokens_told,
+    ),
+    wrong("own-ids", "OBS-013", "It gives calls ids of its own.", asked_by=_own_id),
+    wrong(
+        "first-id",
+        "OBS-013",
+        "Each call has the id of the first.",
+        asked_by=_first_id,
+    ),
     wrong("tools-alone", "OBS-004", "So does that of each tool.", tool=_alone),
     wrong("one-trace", "OBS-004", "All runs stand in one trace.", run=_one_trace),
     wrong(
