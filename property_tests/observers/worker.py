@@ -109,12 +109,10 @@ class ObservedOpening:
         name = f"{engine.name}, with {setup.name}"
         player = observed_by(self._spans.taken, engine, name, self._spans.forget)
         rows = _probed(dialect, player)
-        contents = any(each.get("asked") or each.get("answered") for each in rows)
-        found = {CONTENTS: contents, CALL_IDS: any("call" in each for each in rows)}
-        records = frozenset(each for each, has in found.items() if has)
+        player = replace(player, records=_records(rows))
         plain.wait()
         return ComparedDoor(
-            dialect.door(replace(player, records=records)),
+            dialect.door(player),
             Oracle(plain.play, dialect.entries),
             "" if rows else _idle(setup),
         )
@@ -129,6 +127,18 @@ def _probed(dialect: Dialect, player: SpansPlayer) -> Sequence[Mapping[str, Any]
         if any(x["of"] == "tool" for x in found):
             break
     return found
+
+
+def _records(rows: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+    """Return what an observer records of calls: contents only if of both kinds.
+
+    One that tells those of tools alone, as some are told to, says nothing of models.
+    """
+    calls = [each for each in rows if each["of"] in {"model", "tool"}]
+    telling = {x["of"] for x in calls if x["asked"] or x["answered"]}
+    contents = bool(calls) and telling == {each["of"] for each in calls}
+    found = {CONTENTS: contents, CALL_IDS: any("call" in each for each in calls)}
+    return frozenset(each for each, has in found.items() if has)
 
 
 def _idle(setup: SideSetup) -> str:
