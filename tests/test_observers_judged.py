@@ -170,7 +170,7 @@ def test_a_setup_that_sees_nothing_is_no_pass(tmp_path: Path) -> None:
 
     assert done.returncode == 4
     assert "off.py: no span, no patch: is it on?" in done.stdout
-    assert "11 not applicable" in done.stdout
+    assert "13 not applicable" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -178,6 +178,10 @@ def test_a_setup_that_sees_nothing_is_no_pass(tmp_path: Path) -> None:
     [
         ("1 / 0", "its setup bad.py fails: ZeroDivisionError"),
         ("import os\nos._exit(3)", "its setup bad.py ends the process (status 3)"),
+        (
+            "import threading, os\nthreading.Timer(0.2, os._exit, (9,)).start()",
+            "cannot be loaded behind bad.py: the process ended with exit status 9",
+        ),
         ("import time\ntime.sleep = print", "its setup bad.py replaces time.sleep"),
     ],
 )
