@@ -142,7 +142,7 @@ def facts_text(facts: Sequence[EngineFacts]) -> str:
     return with_facts("engines", made)
 
 
-def with_facts(what: str, made: JsonValue) -> str:
+def with_facts(what: str, made: Sequence[Mapping[str, Any]]) -> str:
     """Return the file's text with these facts in place of those that it has of them."""
     file = {**json.loads(FILE.read_text("utf-8")), what: made}
     return json.dumps(file, ensure_ascii=False, indent=1) + "\n"

@@ -108,7 +108,7 @@ def call_of(attributes: Mapping[str, object]) -> SpanCall:
 
 
 def _told(of: Of, by: CallAttributes, attributes: Mapping[str, object]) -> SpanCall:
-    texts = [
+    asked, answered = (
         "\n".join(
             text
             for name, value in attributes.items()
@@ -116,9 +116,9 @@ def _told(of: Of, by: CallAttributes, attributes: Mapping[str, object]) -> SpanC
             for text in leaves(value)
         )
         for patterns in (by.asked, by.answered)
-    ]
+    )
     named, call = (str(attributes.get(each, "")) for each in (by.name, by.call))
-    return SpanCall(of, named, *texts, call)
+    return SpanCall(of, named, asked, answered, call)
 
 
 def tells_tokens(attributes: Mapping[str, object]) -> bool:
