@@ -136,6 +136,8 @@ def _table(facts: Sequence[ObserverFacts]) -> Iterator[str]:
     for each in facts:
         packages = ", ".join(x.replace("==", " ") for x in each.packages)
         cells = [_cell(each, clauses) for clauses in QUESTIONS.values()]
+        if each.broken:
+            cells[0] = f"not judged: {each.broken.rpartition('refengine conform: ')[2]}"
         yield row(each.title, f"`{each.engine}`", packages, *cells)
 
 
