@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, Self
 
@@ -17,13 +18,17 @@ from compat.process import (
     python,
 )
 from refengine.errors import RefengineError
-from refengine.testing.child import CallError
+from refengine.testing.child import CallError, Params
 
 LIMIT: Final = 120.0
 """Seconds for one request; the longest of ours takes a tenth of it."""
 DOING: Final = MappingProxyType(
     {
         "load": "load the subject",
+        "list": "import the framework",
+        "setup": "run the setup",
+        "time": "measure times",
+        "seen": "say what it saw",
         "turns": "measure times",
         "memory": "measure memory",
         "probe": "measure each hook",
@@ -42,11 +47,25 @@ class ChildLostError(RefengineError):
         super().__init__(f"while it was to {doing}, the process {why}{last}")
 
 
-class Measurer:
-    """One child; after one is lost the next request starts another."""
+OURS: Final = tuple(python("benchmarks.child", *GENERIC))
+"""The command of the child that measures refengine itself."""
 
-    def __init__(self, limit: float = LIMIT) -> None:
+
+class Measurer:
+    """One child; after one is lost the next request starts another.
+
+    ``command`` and ``env`` start it, ``about`` is what it is initialized with.
+    """
+
+    def __init__(
+        self,
+        limit: float = LIMIT,
+        command: Sequence[str] = OURS,
+        env: Mapping[str, str] | None = None,
+        about: Params = MappingProxyType({}),
+    ) -> None:
         self._limit = limit
+        self._start = partial(_Child, command, env, about)
         self._child: _Child | None = None
         self._loaded: Mapping[str, Any] | None = None
 
@@ -58,8 +77,12 @@ class Measurer:
 
     def load(self, subject: str | None, against: str | None) -> dict[str, Any]:
         """Load the user's subjects, in this child and in those that follow it."""
-        self._loaded = {"do": "load", "subject": subject, "against": against}
-        return self.ask(self._loaded)
+        return self.begin({"do": "load", "subject": subject, "against": against})
+
+    def begin(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask this child, and those that follow it, before anything else."""
+        self._loaded = request
+        return self.ask(request)
 
     def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the reply to a request; raises ChildLostError."""
@@ -76,7 +99,7 @@ class Measurer:
         """Return a child that knows the subjects, or why it could not load them."""
         if self._child is not None:
             return self._child, None
-        child = self._child = _Child()
+        child = self._child = self._start()
         if self._loaded is None or request is self._loaded:
             return child, None
         reply = child.call(self._loaded, self._limit)
@@ -94,11 +117,12 @@ class Measurer:
 class _Child:
     """A child whose log is a file, so that nobody is woken while it measures."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, command: Sequence[str], env: Mapping[str, str] | None, about: Params
+    ) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  # closed by end
-        command = python("benchmarks.child", *GENERIC)
-        self.process = ChildProcess(command, log=self._log)
-        self._initialized = self.process.initialize(LIMIT)
+        self.process = ChildProcess(command, env=env, log=self._log)
+        self._initialized = self.process.initialize(LIMIT, **about)
 
     def call(self, request: Mapping[str, Any], limit: float) -> dict[str, Any]:
         method = str(request["do"])

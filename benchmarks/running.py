@@ -24,11 +24,14 @@ from benchmarks.defaults import PEERS
 from benchmarks.growing import growth, memory_slope
 from benchmarks.kinds import KINDS
 from benchmarks.measurer import ChildLostError, Measurer
+from benchmarks.observed import ObservedPlan
+from benchmarks.observed import measured as measured_observed
 from benchmarks.peers.measuring import Measured, measure_peers
 from benchmarks.rows import NotMeasuredError, answer, cost, hook_costs, noise
 from benchmarks.specs import Setting, SideSpec
 from benchmarks.statistics import drawing, scipy_optimize, scipy_special
 from benchmarks.subject import NO_HOOK
+from compat.environments.workers import OURS, WorkerPython
 from compat.verdicts.cost import (
     Bar,
     Cost,
@@ -181,12 +184,18 @@ class BenchRequest:
     located: tuple[str | None, str | None] = (None, None)
     quick: bool = False
     peers: tuple[str, ...] = ()
+    setup: Path | None = None
+    packages: tuple[str, ...] = ()
+    python: WorkerPython = OURS
+    """Of the processes that are observed."""
 
     @property
     def command(self) -> str:
         """The command line that asks for it."""
         words = ["refengine bench run", quote(self.subject) if self.subject else ""]
         words += [f"--against {quote(self.against)}"] if self.against else []
+        words += [f"--setup {quote(str(self.setup))}"] if self.setup else []
+        words += [f"--with {quote(each)}" for each in self.packages]
         words += ["--quick"] if self.quick else []
         words += [] if self.subject or self.peers else ["--no-peers"]
         chosen = () if self.peers == PEERS else self.peers
@@ -201,9 +210,11 @@ def measured(request: BenchRequest, report: Report) -> Costs:
     WorldExtraError.
     """
     started, began = datetime.now(UTC), time.monotonic()
-    with Measurer() as measurer:
-        run = _Run(measurer, request, report)
-        found = run.nothing() if request.subject is None else run.subject()
+    found = (
+        _ours(request, report)
+        if request.setup is None
+        else _observed(request, request.setup, report)
+    )
     header = CostHeader(
         tool=version("refengine"),
         machine=facts(),
@@ -211,10 +222,33 @@ def measured(request: BenchRequest, report: Report) -> Costs:
         quick=request.quick,
         subject=request.subject,
         against=request.against,
+        setup=None if request.setup is None else request.setup.name,
         started=started.isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - began, 1),
     )
     return found.model_copy(update={"header": header})
+
+
+def _ours(request: BenchRequest, report: Report) -> Costs:
+    with Measurer() as measurer:
+        run = _Run(measurer, request, report)
+        return run.nothing() if request.subject is None else run.subject()
+
+
+def _observed(request: BenchRequest, setup: Path, report: Report) -> Costs:
+    """Measure frameworks that a setup observes, beside the same ones, plain."""
+    asked = ObservedPlan(setup, request.peers, request.quick, request.python)
+    found = measured_observed(asked, report)
+    if found.noise is None:
+        why = "; ".join(f"{each.peer}: {each.why}" for each in found.absent)
+        raise NotMeasuredError(f"no framework runs here: {why}")
+    return Costs(
+        header=_EMPTY,
+        noise=found.noise,
+        costs=tuple(found.costs),
+        growth=tuple(found.growth),
+        absent=tuple(found.absent),
+    )
 
 
 class _Run:

@@ -106,3 +106,22 @@ MIXED = peer(works, skips_the_tool)
 ABSENT = Peer("absent", "no-such-distribution", not_installed)
 UNVERSIONED = Peer("unversioned", "no-such-distribution", list)
 DEADLY = Peer("deadly", "pydantic", dies)
+
+
+def spins(n):
+    """Return how often a run with ``n`` handlers goes round; a setup replaces it."""
+    return n * 100
+
+
+def growing(n, seen):
+    done = run(n, seen)
+
+    async def work():
+        for _ in range(spins(n)):
+            pass
+        return await done()
+
+    return work
+
+
+GROWING = peer(growing)

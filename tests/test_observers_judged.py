@@ -75,6 +75,42 @@ def test_a_trace_of_one_span_that_is_of_no_call_is_no_run() -> None:
     assert rows[2]["tree"] == 1
 
 
+def test_a_trace_that_goes_on_is_one_whatever_stood_above_is_seen_of_it() -> None:
+    """A parent of a run before is no span of this world, but its trace is known."""
+    calls = [SeenSpan(at, 7, GENAI, trace=1) for at in (1, 2)]
+
+    assert [each["tree"] for each in rows_of(calls, WORDS)] == [1, 1]
+    assert [each["tree"] for each in rows_of([SeenSpan(1, 7, GENAI)], WORDS)] == [1]
+
+
+def test_the_first_span_of_a_trace_is_of_the_run_and_tells_whether_that_failed() -> (
+    None
+):
+    spans = [
+        SeenSpan(1, None, {}, failed=True),
+        SeenSpan(2, 1, {}),
+        SeenSpan(3, 2, TOOL),
+    ]
+
+    run, other, tool = rows_of(spans, WORDS)
+
+    assert (run["of"], run["fails"]) == ("run", True)
+    assert (other["of"], tool["of"]) == ("other", "tool")
+
+
+def test_how_a_run_ended_is_known_but_of_one_that_was_left() -> None:
+    entry = asked("Where is it?")
+
+    found = [
+        [*known_rows(trace_of(entry, status=x))][1] for x in ("error", "cancelled")
+    ]
+
+    assert [(x["of"], x["over"], x["fails"]) for x in found] == [
+        ("run", 1, True),
+        ("run", "cut", False),
+    ]
+
+
 def test_texts_are_read_from_json_in_json() -> None:
     inner = json.dumps({"at": "the corner", "often": 2})
 
@@ -106,7 +142,7 @@ def test_how_the_last_calls_of_a_cancelled_run_ended_is_left_open() -> None:
 
     rows = [each for each in known_rows(trace) if each["of"] != "other"]
 
-    assert [each["over"] for each in rows] == [1, "cut", "cut"]
+    assert [each["over"] for each in rows] == ["cut", 1, "cut", "cut"]
 
 
 def test_a_call_that_failed_is_over() -> None:
@@ -121,7 +157,7 @@ def test_a_secret_is_no_word_by_which_a_call_is_known() -> None:
     secret = f"sk-{'a1b2c3d4' * 3}"
     trace = trace_of(asked(secret))
 
-    [_, row] = known_rows(trace)
+    *_, row = known_rows(trace)
 
     assert is_secret(secret)
     assert row["asked"] == []
@@ -134,7 +170,7 @@ def test_a_setup_that_sees_nothing_is_no_pass(tmp_path: Path) -> None:
 
     assert done.returncode == 4
     assert "off.py: no span, no patch: is it on?" in done.stdout
-    assert "11 not applicable" in done.stdout
+    assert "13 not applicable" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -142,6 +178,10 @@ def test_a_setup_that_sees_nothing_is_no_pass(tmp_path: Path) -> None:
     [
         ("1 / 0", "its setup bad.py fails: ZeroDivisionError"),
         ("import os\nos._exit(3)", "its setup bad.py ends the process (status 3)"),
+        (
+            "import threading, os\nthreading.Timer(0.2, os._exit, (9,)).start()",
+            "cannot be loaded behind bad.py: the process ended with exit status 9",
+        ),
         ("import time\ntime.sleep = print", "its setup bad.py replaces time.sleep"),
     ],
 )

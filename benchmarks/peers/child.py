@@ -1,4 +1,4 @@
-"""One framework in a process of its own, for one call: a hook beside our engine.
+"""One framework in a process of its own: a hook beside our engine.
 
 By the protocol of ``refengine.testing.child``, after ``initialize`` with the ``peer``,
 a name of the table or ``module:attribute``:
@@ -7,6 +7,13 @@ a name of the table or ``module:attribute``:
     admit    {"numbers": [0]}        {"admitted": ["before_model"], "refused": {}}
     measure  {"at": 0, "plan": {}}   {"series": [...], "memory": 120.0}
     try      {"at": 0, "n": 600}     {"how": null} or {"how": "silent", ...}
+    setup    {"name": "", "file": ""}  {"changed": 5}, or {"wrong": "..."}
+    time     {"at": 0, "plan": {}}   {"points": [[10, [[0.001]]]]}
+    seen     {}                      {"spans": 12}
+
+To time is to measure the framework alone, with more and more handlers, or with more and
+more chunks of a stream: those come behind the hooks of the list. A setup turns an
+observer on, so that another child, without it, is what it is measured beside.
 
 A framework that is not installed is reported as {"absent": "..."}. To measure is first
 the gate, at every number of handlers; then the samples, raw, for the parent to reckon
@@ -48,6 +55,8 @@ from benchmarks.peers.peer import (
 )
 from benchmarks.specs import Setting
 from refengine.testing.child import Connection, Function, Params
+from refengine.testing.isolation.setups import SideSetup
+from refengine.testing.loading import Fault
 
 _FINE: Final = 1e-6
 CLOCK: Final = (
@@ -135,6 +144,21 @@ async def memory(variant: Variant, between: tuple[int, int]) -> float:
     return (peaks[1] - peaks[0]) / (high - low)
 
 
+async def timed(variant: Variant, plan: PeerPlan) -> Reply:
+    """Return the samples of the framework alone, or why there are none."""
+    taken: list[tuple[int, list[tuple[float, ...]]]] = []
+    try:
+        for n in plan.points:
+            await admit(variant, n, times=1)
+            side = MeasuredSide(variant.build(n, None))
+            taken.append((n, await turns([side], plan.rounds, plan.sample, CLOCK)))
+    except WorkNotDoneError as error:
+        return {"blocked": {"clause": error.clause, "why": str(error)}}
+    except Exception as error:  # noqa: BLE001  # whatever a framework raises
+        return {"blocked": {"clause": None, "why": described(error)}}
+    return {"points": taken}
+
+
 def setting_of(variant: Variant, n: int) -> Setting:
     """Return what the two other sides run: as much history as a peer is given."""
     return replace(kind_of(variant.ours).setting(n), history=MESSAGES)
@@ -168,17 +192,34 @@ OFF: Final = {
 """What a child's environment has, so that nothing is traced or sent anywhere."""
 
 
+WAYS: Final = {"measure": measure_hook, "time": timed}
+"""Ways to measure."""
+
+
 def main() -> None:
-    """Answer the one call, for the peer that ``initialize`` names."""
+    """Answer the calls, for the peer that ``initialize`` names."""
     table: dict[str, Function] = {}
 
     def initialize(about: Params) -> None:
         peer = loaded(about["peer"])
-        for do in ("list", "admit", "measure", "try"):
+        for do in ("list", "admit", "measure", "try", "time"):
             table[do] = partial(_answered, peer, do)
+        table["setup"] = partial(_set_up, peer, table)
 
     table["initialize"] = initialize
     Connection(table).serve()
+
+
+def _set_up(peer: Peer, table: dict[str, Function], given: Params) -> Reply:
+    """Run a setup behind the import of the framework, as for a side of a check."""
+    peer.variants()
+    setup = SideSetup(given["name"], given["file"])
+    try:
+        setup.run()
+    except Fault as error:
+        return {"wrong": str(error)}
+    table["seen"] = lambda _: {"spans": setup.spans}
+    return {"changed": setup.changed}
 
 
 def _answered(peer: Peer, do: str, params: Params) -> Reply:
@@ -197,17 +238,19 @@ def loaded(ref: str) -> Peer:
 def answer(peer: Peer, request: dict[str, Any]) -> Reply:
     """Return the reply to a request."""
     try:
-        variants: Sequence[Variant] = peer.variants()
+        variants = [*peer.variants(), *peer.streams()]
     except ImportError as error:
         return {"absent": described(error)}
     if request["do"] == "list":
         return _listed(peer, variants)
     if request["do"] == "admit":
-        return asyncio.run(judged(variants, request["numbers"]))
+        hooks = [each for each in variants if each.ours]
+        return asyncio.run(judged(hooks, request["numbers"]))
     at: int = request["at"]
     variant = variants[at]
-    if request["do"] == "measure":
-        return asyncio.run(measure_hook(variant, PeerPlan.of(request["plan"])))
+    if request["do"] in WAYS:
+        plan = PeerPlan.of(request["plan"])
+        return asyncio.run(WAYS[request["do"]](variant, plan))
     return tried(variant, request["n"])
 
 

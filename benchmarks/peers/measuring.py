@@ -252,7 +252,7 @@ def measured(peers: Sequence[str], plan: PeerPlan, report: Report) -> Measured:
         row
         for each in listed.values()
         if not isinstance(each, Absent)
-        for row in each[: plan.variants]
+        for row in [x for x in each if x.ours][: plan.variants]
     ]
     timed: list[PeerCost] = []
     for at, row in enumerate(rows, 1):

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from importlib import import_module
 from types import MappingProxyType
-from typing import Final, Literal, ParamSpec, Self, TypeAlias, TypeVar
+from typing import Final, Literal, ParamSpec, Self, TypeAlias, TypeVar, cast
 
 from benchmarks.kinds import kind_of
 from benchmarks.measure import Work
@@ -63,7 +63,8 @@ count their calls in it; without one they do nothing, as when they are measured.
 class Variant:
     """One hook of a framework, and the hook of ours that does the same.
 
-    ``hook`` is the framework's own name of it.
+    ``hook`` is the framework's own name of it. A stream has none: ``n`` is how many
+    chunks its answer comes in, and each that the consumer gets is counted as a call.
     """
 
     hook: str
@@ -71,9 +72,14 @@ class Variant:
     build: Build
 
     @property
+    def unit(self) -> str:
+        """What ``n`` counts."""
+        return "handlers" if self.ours else "chunks"
+
+    @property
     def calls(self) -> int:
         """How often one handler's hook is called in one run, as ours is."""
-        return kind_of(self.ours).calls
+        return kind_of(self.ours).calls if self.ours else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +87,21 @@ class Peer:
     """A framework: its name here, and the distribution whose version is reported.
 
     ``variants`` imports the framework and raises ImportError where it is not installed.
+    ``streams`` are runs whose answer is streamed, as far as we have written any.
     """
 
     name: str
     distribution: str
     variants: Callable[[], Sequence[Variant]]
+    streams: Callable[[], Sequence[Variant]] = tuple
 
 
-def _of(module: str) -> Callable[[], Sequence[Variant]]:
-    """Return what imports a framework's module and returns what it has."""
+def _of(module: str, what: str) -> Callable[[], Sequence[Variant]]:
+    """Return what imports a framework's module and returns what it has of these."""
 
     def variants() -> Sequence[Variant]:
-        found: Sequence[Variant] = import_module(
-            f"{__package__}.frameworks.{module}"
-        ).VARIANTS
-        return found
+        found = import_module(f"{__package__}.frameworks.{module}")
+        return cast("Sequence[Variant]", getattr(found, what, ()))
 
     return variants
 
@@ -111,8 +117,9 @@ _DISTRIBUTIONS: Final = {
 }
 PEERS: Final[Mapping[str, Peer]] = MappingProxyType(
     {
-        name: Peer(name, distribution, _of(name.replace("-", "_")))
+        name: Peer(name, distribution, _of(module, "VARIANTS"), _of(module, "STREAMS"))
         for name, distribution in _DISTRIBUTIONS.items()
+        for module in (name.replace("-", "_"),)
     }
 )
 """The frameworks that are measured, by name; none of them is imported yet."""
@@ -209,17 +216,22 @@ async def admit(variant: Variant, n: int, times: int = TIMES) -> None:
     for at in range(1, times + 1):
         seen.model = seen.tool = seen.hooks = 0
         answer = await work()
-        _check(f"run {at} with {n} handlers", variant, n, seen)
+        _check(f"run {at} with {n} {variant.unit}", variant, n, seen)
         if answer != ANSWER:
             raise WorkNotDoneError(f"run {at} answered {answer!r}, and not {ANSWER!r}")
 
 
 def _check(run: str, variant: Variant, n: int, seen: PeerCounts) -> None:
-    hooks = kind_of(variant.ours).clause
+    hooks = kind_of(variant.ours).clause if variant.ours else None
     for part, clause, did, should in (
         ("the tool", "RUN-004", seen.tool, TOOL_CALLS),
         ("the model", "RUN-002", seen.model, MODEL_CALLS),
-        ("the handlers", hooks, seen.hooks, n * variant.calls),
+        (
+            "the handlers" if variant.ours else "the consumer",
+            hooks,
+            seen.hooks,
+            n * variant.calls,
+        ),
     ):
         if did != should:
             what = f"{run} called {part} {did} times, and not {should}"

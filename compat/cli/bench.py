@@ -32,6 +32,19 @@ app = group("Measure what a handler costs, and compare two measurements.")
     "subject", "your handlers: module:name, file.py:name or file.py", required=False
 )
 @option("--against", about="what SUBJECT is compared with", metavar="SUBJECT")
+@option(
+    "--setup",
+    about="measure frameworks plain, and with what this file turns on",
+    kind=PATH,
+    metavar="FILE",
+)
+@option(
+    "--with",
+    "packages",
+    about="what they run with, with --setup: as for conform",
+    metavar="PACKAGES",
+    multiple=True,
+)
 @flag("--quick", about="two minutes: fewer points, wider intervals")
 @option(
     "--peer",
@@ -48,6 +61,8 @@ def run(  # noqa: PLR0913  # the options of the command
     *,
     subject: str | None,
     against: str | None,
+    setup: Path | None,
+    packages: tuple[str, ...],
     quick: bool,
     chosen: tuple[str, ...],
     peers: bool,
@@ -62,6 +77,10 @@ def run(  # noqa: PLR0913  # the options of the command
     the cost grows with their number, and what other frameworks take for the same.
     SUBJECT is a function subject(world) that returns a list of struct middlewares or
     handlers, as for migrate check: it is measured as a whole, by handler and by hook.
+
+    --setup is a file that turns an observer on, such as tracing: the same runs of each
+    framework are measured in two processes, one of which has run it, in turns, and told
+    as a ratio, with more and more handlers and chunks of a stream.
 
     A row is shown only if its run did its work: the tool ran once, and each hook as
     often as the contract says. The report tells by how much two equal sides differ; a
@@ -79,6 +98,7 @@ def run(  # noqa: PLR0913  # the options of the command
             "peers, whose handlers do nothing, are measured without SUBJECT only: leave"
             " SUBJECT out, or the options about peers",
         )
+    _check_setup(setup, subject, packages, peers=peers)
     if chosen and not peers:
         refuse("bench run", "--peer and --no-peers contradict each other")
     if unknown := [each for each in chosen if each not in PEERS]:
@@ -87,12 +107,15 @@ def run(  # noqa: PLR0913  # the options of the command
     others = (chosen or PEERS) if peers and subject is None else ()
     from benchmarks.measurer import ChildLostError
     from benchmarks.running import BenchRequest, check_outputs, measured
+    from compat.environments.workers import chosen_python
     from compat.report.cost_terminal import lines
 
-    with refusing("bench run", *_mistakes()):
+    with refusing("bench run", *_mistakes()), chosen_python(packages) as python:
         subjects = _found_by(subject), _found_by(against)
         check_outputs(files)
-        request = BenchRequest(subject, against, subjects, quick, others)
+        request = BenchRequest(
+            subject, against, subjects, quick, others, setup, packages, python
+        )
         try:
             with _progress() as tell:
                 costs = measured(request, tell)
@@ -166,16 +189,38 @@ def same(times: int) -> int:
     return DIFFERS if apart > most else OK
 
 
+def _check_setup(
+    setup: Path | None, subject: str | None, packages: tuple[str, ...], *, peers: bool
+) -> None:
+    """Leave with a message if a setup is not there, or given to what has none."""
+    if setup is None:
+        if packages:
+            refuse(
+                "bench run", "--with is for what --setup observes: give --setup, too"
+            )
+        return
+    if not setup.is_file():
+        refuse("bench run", f"there is no setup {setup}")
+    if subject is not None:
+        refuse("bench run", "--setup is measured on frameworks: leave SUBJECT out")
+    if not peers:
+        refuse("bench run", "--setup and --no-peers contradict each other")
+
+
 def _mistakes() -> tuple[type[Exception], ...]:
     """Return what a user can get wrong: reported without a traceback."""
     from benchmarks.comparing import NotAReportError
     from benchmarks.rows import NotMeasuredError
     from benchmarks.running import OutputError
+    from compat.environments.making import EnvironmentMakingError
+    from compat.environments.naming import EnvironmentChoiceError
+    from compat.environments.pythons import PythonError
     from compat.migration.refs import RefError
     from refengine.testing.world import WorldExtraError
 
     own = NotAReportError, NotMeasuredError, OutputError
-    return WorldExtraError, *own, RefError, OSError
+    around = EnvironmentChoiceError, EnvironmentMakingError, PythonError
+    return WorldExtraError, *own, *around, RefError, OSError
 
 
 def _is_apart(found: tuple[SideSpec, Estimate, Change]) -> bool:

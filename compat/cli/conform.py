@@ -45,7 +45,6 @@ from property_tests.dialects.table import DIALECTS
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from compat.environments.workers import WorkerPython
     from compat.verdicts.conformance import AnyEvent, Progress
     from property_tests.judging.by_clause import ClauseJudgement
     from property_tests.judging.engines import EnginesJudgement
@@ -211,6 +210,7 @@ def conform(  # noqa: PLR0913  # options of a command line
     dialect = check_observer(engines) if observer else check_dialect(engines, spoken)
     check_packages(engines)
 
+    from compat.environments.workers import chosen_python
     from compat.report.conform_files import check_paths, write_reports
     from compat.report.terminal import console
     from compat.wire.scrubbing.scrubber import output_scrubber
@@ -237,8 +237,7 @@ def conform(  # noqa: PLR0913  # options of a command line
         asked: dict[str, Any] = {"clauses": clauses, "excluded": excluded}
         asked |= {"examples": examples, "seed": seed, "timeout": timeout}
         asked |= {"jobs": jobs or 0, "strict": strict}
-        if packages:
-            asked["python"] = stack.enter_context(_python(packages))
+        asked["python"] = stack.enter_context(chosen_python(packages))
         judged: EnginesJudgement | ClauseJudgement
         if stores:
             judged = store_judgement(StoreRequest(stores=stores, **asked), line)
@@ -261,20 +260,6 @@ def conform(  # noqa: PLR0913  # options of a command line
                 for text in _traces(judged, found, shown):
                     out.print(text)
     return code
-
-
-@contextmanager
-def _python(packages: tuple[str, ...]) -> Generator[WorkerPython, None, None]:
-    """Yield the Python in which these packages are, made first if there is none."""
-    from compat.environments.cache import kept
-    from compat.environments.naming import packages_of
-    from compat.environments.workers import worker_python
-
-    with (
-        kept(packages_of(packages, Path.cwd())) as made,
-        worker_python(made, packages) as python,
-    ):
-        yield python
 
 
 def _mistakes() -> tuple[type[Exception], ...]:

@@ -1,7 +1,7 @@
 """Drivers in Java that come with this package: built on first use, and kept.
 
-As those in Go and TypeScript (``compat.drivers.building``), under a name that is the hash
-of sources, packages, the version of Java and the platform. Maven downloads what
+As those in Go and TypeScript (``compat.drivers.building``), under a name that is the
+hash of sources, packages, the version of Java and the platform. Maven downloads what
 ``pom.xml`` asks for, by the settings of whoever runs it; the jars have to be those of
 ``pinned.sha256``, each with its sum. The compiler is that of the JDK.
 """

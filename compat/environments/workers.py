@@ -21,7 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from compat.environments.cache import SideEnvironment
+from compat.environments.cache import SideEnvironment, kept
+from compat.environments.naming import packages_of
 from compat.process import python
 from refengine.testing.owned import folder_prefix
 
@@ -40,6 +41,22 @@ class WorkerPython:
 
 
 OURS: Final = WorkerPython()
+
+
+@contextmanager
+def chosen_python(packages: tuple[str, ...]) -> Generator[WorkerPython, None, None]:
+    """Yield the Python in which these packages are, made first if there is none.
+
+    It is ours where none is named. Raises as ``packages_of`` and ``kept`` do.
+    """
+    if not packages:
+        yield OURS
+        return
+    with (
+        kept(packages_of(packages, Path.cwd())) as made,
+        worker_python(made, packages) as python,
+    ):
+        yield python
 
 
 @contextmanager

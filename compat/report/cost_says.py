@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from compat.report.conform_text import counted, does, without_paths
 from compat.report.cost_tables import (
+    FASTER,
     base_runs,
     by_price,
     grids,
     nearest,
     price,
+    rise_text,
 )
 from compat.report.cost_text import (
     SAME,
@@ -27,12 +29,13 @@ from compat.report.cost_text import (
     seconds_text,
 )
 from compat.report.plain_text import plain
-from compat.verdicts.cost import Blocked, Cost, Costs, Floor, PeerCost
+from compat.verdicts.cost import Blocked, Cost, Costs, Floor, Growth, PeerCost
 
 METHOD: Final = (
     (
         "A cost and its floor are measured in turns, in the same process and the same"
-        " minute: what slows the machine down slows both. The ratio of the two is what"
+        " minute (with a setup, in two processes): what slows the machine down slows"
+        " both. The ratio of the two is what"
         " counts; the times beside it are those of this machine."
     ),
     (
@@ -58,6 +61,7 @@ FLOORS: Final[dict[Floor, str]] = {
     "native": "the struct middleware as it is",
     "against": "the subject it is set against",
     "without it": "the same subject without it",
+    "plain": "the same run without the setup",
 }
 """Floors as they are called in a sentence."""
 GROWS: Final = 3.0
@@ -100,6 +104,8 @@ def facts(costs: Costs) -> Iterator[tuple[str, str]]:
         yield "subject", plain(without_paths(header.subject))
     if header.against:
         yield "against", plain(without_paths(header.against))
+    if header.setup:
+        yield "setup", plain(header.setup)
     yield from ((plain(name), plain(each)) for name, each in header.machine.items())
     yield "by", plain(header.tool)
     if header.started:
@@ -211,8 +217,22 @@ def _of_growth(costs: Costs) -> Iterator[str]:
     if costs.header.subject is not None:
         yield f"Growth, measured with up to {most:,} copies of it, is {found[0].shape}."
         return
+    if costs.header.setup is not None:
+        yield from _risen(found)
+        return
     handlers = counted(most, "handler")
     yield f"Growth, measured with up to {handlers}, is {kinds} of handler."
+
+
+def _risen(found: Sequence[Growth]) -> Iterator[str]:
+    """Yield of what a setup's cost grows faster than the run that it observes."""
+    for each in found:
+        ends = rise_text(each).removesuffix(f", {FASTER}")
+        verb = FASTER if each.faster else "does not grow faster than the work"
+        yield (
+            f"{plain(each.name)}: what the setup costs {verb}, from"
+            f" {each.points[0].n:,} to {each.points[-1].n:,} ({ends})."
+        )
 
 
 def _of_peers(costs: Costs) -> Iterator[str]:

@@ -70,6 +70,8 @@ _NAMED: Final = ("axes", "subject")
 """Sections whose rows say in their names what else differs."""
 
 
+FASTER: Final = "grows faster than the work"
+"""What is said of a cost whose ratio to the plain run rises."""
 WORK: Final = "one tool call and two calls of a scripted model in the same process"
 
 
@@ -83,8 +85,13 @@ def grids(costs: Costs) -> Iterator[CostGrid]:
             yield _cost_grid(section, title, about, found)
         if section == "handlers" and costs.hooks:
             yield _hook_grid(costs.hooks)
+    observed = [each for each in costs.costs if each.section == "observed"]
+    if observed:
+        yield _observed_grid(observed)
     if costs.growth:
-        yield _growth_grid(costs.growth)
+        grown = costs.growth
+        setup = costs.header.setup
+        yield _growth_grid(grown) if setup is None else _risen_grid(grown, setup)
     held = [each for each in costs.costs if _holds(each)]
     if held:
         yield _memory_grid(held)
@@ -94,6 +101,21 @@ def grids(costs: Costs) -> Iterator[CostGrid]:
 def _holds(cost: Cost) -> bool:
     """Tell whether what a row holds is told; along the axes it is what hooks hold."""
     return bool(cost.memory) and not cost.blocked and cost.section != "axes"
+
+
+def _observed_grid(found: Sequence[Cost]) -> CostGrid:
+    about = "Each in a process of its own and in turns: plain, and with the setup."
+    heads = columns("<what is run", "plain", "observed", "ratio")
+    rows = (
+        GridRow((named(cost.name), *words(_both_texts(each)), CostCell(over(each))))
+        for cost in found
+        for each in cost.compared
+    )
+    return CostGrid("observed", "What the setup costs", about, heads, tuple(rows))
+
+
+def _both_texts(found: Compared) -> tuple[str, str]:
+    return seconds_text(found.floor_seconds), seconds_text(found.seconds)
 
 
 def price(cost: Cost) -> float:
@@ -209,6 +231,33 @@ def _growth_row(found: Growth, heads: Sequence[CostColumn]) -> GridRow:
     by_hand = seconds_text(found.bare_slope.value) if found.bare_slope else NOTHING
     numbers = words((f"{most:,}", seconds_estimate(found.slope), by_hand))
     return GridRow((name, *numbers, *(_fit_cell(found, each) for each in SHAPES)))
+
+
+def _risen_grid(found: Sequence[Growth], setup: str) -> CostGrid:
+    about = (
+        "How runs grow that are observed, and how many times the plain run they take,"
+        " with fewest and with most. * marks the simplest shape that fits."
+    )
+    first = "<more and more", "up to", "one more adds", "plain"
+    heads = columns(*first, *SHAPES, "<over the plain run")
+    rows = tuple(_risen_row(each, heads) for each in found)
+    return CostGrid("growth", f"Growth, with {plain(setup)}", about, heads, rows)
+
+
+def _risen_row(found: Growth, heads: Sequence[CostColumn]) -> GridRow:
+    row = _growth_row(found, heads)
+    if found.blocked:
+        return row
+    return GridRow((*row.cells, CostCell(rise_text(found), "bad" if found.faster else "")))
+
+
+def rise_text(found: Growth) -> str:
+    """Return the ratio to the plain run with fewest and most, and whether it rises."""
+    ratios = [e.seconds / e.bare_seconds for e in found.points if e.bare_seconds]
+    if not ratios:
+        return NOTHING
+    ends = f"{ratio_text(ratios[0])} to {ratio_text(ratios[-1])}"
+    return f"{ends}, {FASTER}" if found.faster else ends
 
 
 def _fit_cell(found: Growth, shape: Shape) -> CostCell:

@@ -17,12 +17,17 @@ CONFIDENCE: Final = 0.99
 Shape: TypeAlias = Literal["constant", "linear", "n log n", "quadratic"]
 SHAPES: Final[tuple[Shape, ...]] = ("constant", "linear", "n log n", "quadratic")
 Floor: TypeAlias = Literal[
-    "bare Python", "no handlers", "native", "against", "without it"
+    "bare Python", "no handlers", "native", "against", "without it", "plain"
 ]
 """What a cost stands over: a bare loop or onion written by hand, the engine with no
 handler, the engine with struct middlewares as they are, the subject that was given as
---against, all others of the subject without this handler."""
-Section: TypeAlias = Literal["hooks", "axes", "corners", "forms", "subject", "handlers"]
+--against, all others of the subject without this handler, the same run of a framework
+without the setup."""
+Section: TypeAlias = Literal[
+    "hooks", "axes", "corners", "forms", "subject", "handlers", "observed"
+]
+Unit: TypeAlias = Literal["handlers", "chunks"]
+"""Of what a run has more and more."""
 Change: TypeAlias = Literal["dearer", "cheaper", "not distinguishable"]
 
 
@@ -126,7 +131,8 @@ class GrowthPoint(Part):
     n: int
     seconds: float
     bare_seconds: float | None = None
-    """The hand-written equal; None above the depth where plain Python cannot run it."""
+    """The hand-written equal; None above the depth where plain Python cannot run it.
+    With a setup it is the same run without it."""
 
 
 class Fit(Part):
@@ -150,6 +156,12 @@ class Growth(Part):
     memory_slope: float | None = None
     """Bytes that one more handler adds to the peak of a run."""
     blocked: Blocked | None = None
+    unit: Unit = "handlers"
+    rise: Estimate | None = None
+    """With a setup: how many times as large the ratio to the plain run is with most of
+    them as with fewest."""
+    faster: bool = False
+    """Whether that is more than the noise: it grows faster than the work."""
 
 
 class CostFailure(Part):
@@ -220,6 +232,7 @@ class CostHeader(Part):
     quick: bool
     subject: str | None = None
     against: str | None = None
+    setup: str | None = None
     started: str = ""
     seconds: float = 0.0
 

@@ -118,7 +118,8 @@ def loaded(
     except CallError as error:
         raise UnusableEngineError(error.message) from error
     except ChildError as error:
-        why = f"{text!r} cannot be loaded: the process {error.why}"
+        behind = f" behind {setup.name}" if setup is not None else ""
+        why = f"{text!r} cannot be loaded{behind}: the process {error.why}"
         raise UnusableEngineError(why) from error
     return found
 

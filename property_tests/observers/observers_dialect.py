@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from compat.engines.capabilities import refusal_of
 from compat.engines.loading import load_engine
+from compat.engines.observers.leaving import ObservedScenario
 from compat.engines.observers.playing import (
     SpansPlayer,
     observed_entries,
@@ -75,8 +76,8 @@ OBSERVERS: Final = Dialect(
     family="OBS",
     title="observers",
     folder="observers",
-    scenario=Scenario,
-    fixed=cache(partial(worlds_in, "observers", Scenario)),
+    scenario=ObservedScenario,
+    fixed=cache(partial(worlds_in, "observers", ObservedScenario)),
     engine=_engine,
     refuse=lambda engine, scenario: engine.refuse(scenario),
     play=_play,

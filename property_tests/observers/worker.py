@@ -18,7 +18,12 @@ from compat.engines.importing import GENERIC
 from compat.engines.load_errors import LoadError
 from compat.engines.loading import load_engine
 from compat.engines.observers.collecting import SpanCollector
-from compat.engines.observers.playing import SpansPlayer, observed_by
+from compat.engines.observers.playing import (
+    CALL_IDS,
+    CONTENTS,
+    SpansPlayer,
+    observed_by,
+)
 from compat.process import ChildError, ChildProcess, python
 from compat.report.conform_text import counted
 from property_tests.dialects.compared import Oracle
@@ -104,22 +109,36 @@ class ObservedOpening:
         name = f"{engine.name}, with {setup.name}"
         player = observed_by(self._spans.taken, engine, name, self._spans.forget)
         rows = _probed(dialect, player)
-        contents = any(each.get("asked") or each.get("answered") for each in rows)
+        player = replace(player, records=_records(rows))
         plain.wait()
         return ComparedDoor(
-            dialect.door(replace(player, contents=contents)),
+            dialect.door(player),
             Oracle(plain.play, dialect.entries),
             "" if rows else _idle(setup),
         )
 
 
 def _probed(dialect: Dialect, player: SpansPlayer) -> Sequence[Mapping[str, Any]]:
-    """Return what spans say in the first fixed world in which there are any."""
+    """Return what spans say in the fixed worlds up to the first with one of a tool."""
+    found: list[Mapping[str, Any]] = []
     for each in dialect.fixed():
         trace = player.play(cast("Scenario", each.scenario))
-        if found := [x.data for x in trace.of("span")]:
-            return found
-    return ()
+        found += [x.data for x in trace.of("span")]
+        if any(x["of"] == "tool" for x in found):
+            break
+    return found
+
+
+def _records(rows: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+    """Return what an observer records of calls: contents only if of both kinds.
+
+    One that tells those of tools alone, as some are told to, says nothing of models.
+    """
+    calls = [each for each in rows if each["of"] in {"model", "tool"}]
+    telling = {x["of"] for x in calls if x["asked"] or x["answered"]}
+    contents = bool(calls) and telling == {each["of"] for each in calls}
+    found = {CONTENTS: contents, CALL_IDS: any("call" in each for each in calls)}
+    return frozenset(each for each, has in found.items() if has)
 
 
 def _idle(setup: SideSetup) -> str:

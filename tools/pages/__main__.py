@@ -3,12 +3,14 @@
     python -m tools.pages [NAME…]
     python -m tools.pages engines REPORT…
     python -m tools.pages answers [ENGINE…]
+    python -m tools.pages observers [TITLE…]
     python -m tools.pages witnesses [ID…]
 
 Without names it writes all that the code says by itself. For ``sketches`` it needs
 Node.js, for ``engines`` the reports that ``refengine conform ENGINE --json REPORT``
-wrote; ``answers`` asks installed engines; ``witnesses`` are searched for, in a minute
-or two, those of all mutants or of these.
+wrote; ``answers`` asks installed engines; ``observers`` are judged with packages that
+are installed for each, in a few minutes; ``witnesses`` are searched for, in a minute or
+two, those of all mutants or of these.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from typing import Final
 from property_tests.all_clauses import with_others
 from property_tests.registry import FAMILIES, contract
 from tools.pages import contract as of_contract
-from tools.pages import engines, seeds, sketches, tables, witnesses
+from tools.pages import engines, observers, seeds, sketches, tables, witnesses
 
 
 def _of_contract(page: Path, _: str) -> str:
@@ -53,6 +55,7 @@ GIVEN: Final[Mapping[str, Callable[[Sequence[str]], int]]] = MappingProxyType(
     {
         "engines": engines.main,
         "answers": engines.answer,
+        "observers": observers.main,
         "witnesses": witnesses.main,
     }
 )

@@ -137,9 +137,15 @@ def joined(
 
 
 def facts_text(facts: Sequence[EngineFacts]) -> str:
-    """Return the file's text."""
+    """Return the file's text, with what stands in it of others."""
     made = [each.model_dump(mode="json", exclude_defaults=True) for each in facts]
-    return json.dumps({"engines": made}, ensure_ascii=False, indent=1) + "\n"
+    return with_facts("engines", made)
+
+
+def with_facts(what: str, made: Sequence[Mapping[str, Any]]) -> str:
+    """Return the file's text with these facts in place of those that it has of them."""
+    file = {**json.loads(FILE.read_text("utf-8")), what: made}
+    return json.dumps(file, ensure_ascii=False, indent=1) + "\n"
 
 
 def read_reports(paths: Sequence[Path]) -> list[EngineFacts]:

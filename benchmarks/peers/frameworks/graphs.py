@@ -5,13 +5,15 @@ Imports both frameworks: it is imported by the peers when they are asked for var
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
 from itertools import cycle
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.tools import BaseTool, StructuredTool
 
 from benchmarks.peers.peer import ANSWER, CALL_ID, QUESTION, TOOL, TOOL_TEXT, PeerCounts
@@ -48,11 +50,44 @@ class ScriptedChatModel(BaseChatModel):
         return self._generate(*given, **named)
 
 
+class StreamedChatModel(ScriptedChatModel):
+    """Gives each result in chunks, as vendors stream them."""
+
+    cut: Callable[[AIMessage], Sequence[AIMessageChunk]]
+
+    async def _astream(
+        self,
+        *given: Any,  # noqa: ANN401  # unused
+        **named: Any,  # noqa: ANN401  # unused
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        whole = self._generate(*given, **named).generations[0].message
+        for each in self.cut(cast("AIMessage", whole)):
+            yield ChatGenerationChunk(message=each)
+
+
 def scripted_model(seen: PeerCounts | None) -> ScriptedChatModel:
     """Return a model that asks for the tool, answers, and begins again."""
+    return ScriptedChatModel(following=_in_turn(), seen=seen)
+
+
+def streamed_model(n: int, seen: PeerCounts | None) -> StreamedChatModel:
+    """Return the same model, whose answer comes in ``n`` chunks; 1 at least."""
+    rest = [AIMessageChunk(content=" ") for _ in range(n - 1)]
+
+    def cut(whole: AIMessage) -> Sequence[AIMessageChunk]:
+        if not whole.tool_calls:
+            return [AIMessageChunk(content=str(whole.content)), *rest]
+        arguments = json.dumps({"text": TOOL_TEXT})
+        call = tool_call_chunk(name=TOOL, args=arguments, id=CALL_ID, index=0)
+        return [AIMessageChunk(content="", tool_call_chunks=[call])]
+
+    return StreamedChatModel(following=_in_turn(), seen=seen, cut=cut)
+
+
+def _in_turn() -> Callable[[], ChatResult]:
     messages = (asks(), AIMessage(ANSWER))
     results = [ChatResult(generations=[ChatGeneration(message=m)]) for m in messages]
-    return ScriptedChatModel(following=cycle(results).__next__, seen=seen)
+    return cycle(results).__next__
 
 
 def echo_tool(seen: PeerCounts | None) -> BaseTool:

@@ -15,13 +15,16 @@ from importlib import import_module
 from typing import Any, Final
 
 from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import AIMessageChunk
 
 from benchmarks.measure import Work
 from benchmarks.peers.frameworks.graphs import (
+    ScriptedChatModel,
     answer_of,
     echo_tool,
     question,
     scripted_model,
+    streamed_model,
 )
 from benchmarks.peers.peer import (
     AFTER_MODEL,
@@ -180,10 +183,31 @@ def called(kind: MiddlewareKind) -> Build:
     return build
 
 
-def agent_of(middlewares: list[UniquelyNamed], seen: PeerCounts | None) -> Any:  # noqa: ANN401  # a graph
+def agent_of(
+    middlewares: list[UniquelyNamed],
+    seen: PeerCounts | None,
+    model: ScriptedChatModel | None = None,
+) -> Any:  # noqa: ANN401  # a graph
     """Build the agent."""
     create: Any = import_module("langchain.agents").create_agent
-    return create(scripted_model(seen), [echo_tool(seen)], middleware=middlewares)
+    model = model or scripted_model(seen)
+    return create(model, [echo_tool(seen)], middleware=middlewares)
+
+
+def streamed(n: int, seen: PeerCounts | None) -> Work:
+    """Build a run whose answer comes in ``n`` chunks, and is read to its end."""
+    stream = agent_of([], seen, streamed_model(n, seen)).astream
+
+    async def work() -> str:
+        answer = ""
+        async for chunk, _ in stream(question(), stream_mode="messages"):
+            if isinstance(chunk, AIMessageChunk) and chunk.text:
+                answer += chunk.text
+                if seen is not None:
+                    seen.hooks += 1
+        return answer.strip()
+
+    return work
 
 
 _BEFORE: Final = MiddlewareKind(BeforeModelMiddleware, "abefore_model", counting_hook)
@@ -203,3 +227,4 @@ VARIANTS: Final = (
     Variant("wrap_model_call, sync", WRAP_MODEL, called(_MODEL_SYNC)),
     Variant("wrap_tool_call, sync", WRAP_TOOL, called(_TOOL_SYNC)),
 )
+STREAMS: Final = (Variant("astream", "", streamed),)

@@ -8,7 +8,7 @@ Each hook stands in a class that does nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 from pydantic_ai import Agent, RunContext
@@ -21,7 +21,12 @@ from pydantic_ai.messages import (
     ToolReturnPart,
 )
 from pydantic_ai.models import ModelRequestContext
-from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.function import (
+    AgentInfo,
+    DeltaToolCall,
+    DeltaToolCalls,
+    FunctionModel,
+)
 from pydantic_ai.tools import Tool, ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
@@ -120,6 +125,46 @@ def run_of(
     return work
 
 
+def streamed(n: int, seen: PeerCounts | None) -> Work:
+    """Build a run whose answer comes in ``n`` chunks, and is read to its end."""
+
+    async def say_on(
+        messages: list[ModelMessage], info: AgentInfo
+    ) -> AsyncIterator[str | DeltaToolCalls]:
+        if seen is not None:
+            seen.model += 1
+        part = (await say(messages, info)).parts[0]
+        if isinstance(part, ToolCallPart):
+            yield {
+                0: DeltaToolCall(
+                    name=part.tool_name,
+                    json_args=CALL.arguments,
+                    tool_call_id=part.tool_call_id,
+                )
+            }
+            return
+        yield ANSWER
+        for _ in range(n - 1):
+            yield " "
+
+    agent = Agent(
+        FunctionModel(stream_function=say_on, model_name="scripted"),
+        instructions=INSTRUCTION,
+        tools=[Tool(counted(echo, seen, "tool"), takes_ctx=False)],
+    )
+
+    async def work() -> str:
+        answer = ""
+        async with agent.run_stream(QUESTION) as run:
+            async for text in run.stream_text(delta=True, debounce_by=None):
+                answer += text
+                if seen is not None:
+                    seen.hooks += 1
+        return answer.strip()
+
+    return work
+
+
 def each_in_a(kind: Callable[[], AbstractCapability[Any]], hook: str) -> Build:
     """Return what builds a run with a capability for each handler."""
 
@@ -158,3 +203,4 @@ VARIANTS: Final = (
     Variant(MODEL, WRAP_MODEL, each_in_a(WrapModelCapability, MODEL)),
     Variant(TOOL, WRAP_TOOL, each_in_a(WrapToolCapability, TOOL)),
 )
+STREAMS: Final = (Variant("run_stream", "", streamed),)

@@ -39,5 +39,6 @@ def _seen(span: Any) -> SeenSpan:  # noqa: ANN401  # of a package that need not 
         parent=None if span.parent is None else span.parent.span_id,
         attributes=dict(span.attributes or {}),
         failed=span.status.status_code.name == "ERROR",
-        ended=span.end_time is not None,
+        ended=span.end_time is not None and span.end_time >= span.start_time,
+        trace=span.context.trace_id,
     )

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from hypothesis import strategies as st
 
-from refengine.testing.scenario import Scenario
+from compat.engines.observers.leaving import ObservedScenario
 
 Doc: TypeAlias = "dict[str, Any]"
 Draw: TypeAlias = Any  # what a composite strategy draws with
@@ -27,9 +27,10 @@ ARGUMENTS: Final[tuple[Doc, ...]] = (
 TOOLS: Final = ("look", "ask", "broken")
 
 
-def observed_worlds() -> st.SearchStrategy[Scenario]:
+def observed_worlds() -> st.SearchStrategy[ObservedScenario]:
     """Return what draws scenarios."""
-    return _worlds().map(lambda doc: Scenario.model_validate_json(json.dumps(doc)))
+    read = ObservedScenario.model_validate_json
+    return _worlds().map(lambda doc: read(json.dumps(doc)))
 
 
 @st.composite
@@ -48,11 +49,14 @@ def _worlds(draw: Draw) -> Doc:
     if draw(st.booleans()):
         agent["instruction"] = "Answer in one sentence."
     runs = draw(st.integers(1, 2))
-    return {
+    doc: Doc = {
         "agent": agent,
         "model_script": [each for _ in range(runs) for each in draw(_answers())],
         "runs": [draw(_runs(number)) for number in range(runs)],
     }
+    if leaves := draw(st.sampled_from((*(0,) * 5, 1, 2))):
+        doc["leaves"] = leaves
+    return doc
 
 
 @st.composite

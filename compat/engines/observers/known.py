@@ -40,6 +40,7 @@ class HappenedCall:
     answered: Sequence[str] = ()
     fails: bool = False
     over: bool = False
+    call: str = ""
 
     def goes_on(self, kind: str, data: Mapping[str, Any]) -> None:
         """Take what the world saw of it next."""
@@ -67,7 +68,8 @@ def happened(trace: Trace) -> Sequence[HappenedCall]:
             last[key] = HappenedCall("model", each.run, asked=asked)
         elif each.kind == "tool_start":
             asked = [*leaves(data["arguments"])]
-            last[key] = HappenedCall("tool", each.run, data["name"], asked)
+            call = each.call_id or ""
+            last[key] = HappenedCall("tool", each.run, data["name"], asked, call=call)
         elif key in last:
             last[key].goes_on(each.kind, data)
             continue
@@ -110,6 +112,21 @@ def words_of(trace: Trace) -> Sequence[str]:
     return [each for each in words if not is_secret(each)]
 
 
+def _known_runs(trace: Trace) -> Iterator[dict[str, Json]]:
+    """Yield what the spans of runs say; of one that was cut, only that it ends."""
+    ends = [*trace.of("run_end")]
+    for number, each in enumerate(ends, 1):
+        status = each.data["status"]
+        yield {
+            "of": "run",
+            "ends": True,
+            "secrets": False,
+            "many": len(ends),
+            "over": "cut" if status in ENDED else number,
+            "fails": status == "error",
+        }
+
+
 def known_rows(trace: Trace) -> Iterator[dict[str, Json]]:
     """Yield what the span of each call says, as ``spans.rows_of`` does of a span.
 
@@ -119,7 +136,8 @@ def known_rows(trace: Trace) -> Iterator[dict[str, Json]]:
     words, calls = words_of(trace), happened(trace)
     many = Counter((each.of, each.name) for each in calls)
     counts: Counter[tuple[str, str]] = Counter()
-    yield {"of": "other", "ends": True, "secrets": False}
+    yield {"of": "other", "ends": True, "secrets": False, "tokens": False}
+    yield from _known_runs(trace)
     for each in calls:
         key = each.of, each.name
         counts[key] += 1
@@ -134,6 +152,7 @@ def known_rows(trace: Trace) -> Iterator[dict[str, Json]]:
             "fails": each.fails,
             "inside": "",
             "tree": each.run,
+            **({"call": each.call, "tokens": False} if each.of == "tool" else {}),
             "asked": among(words, "\n".join(each.asked)),
             "answered": among(words, "\n".join(each.answered)),
         }

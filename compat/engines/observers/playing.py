@@ -14,6 +14,7 @@ from compat.engines.capabilities import CapabilityError
 from compat.engines.loading import LoadedEngine
 from compat.engines.needs import hidden_needs
 from compat.engines.observers.known import known_rows, words_of
+from compat.engines.observers.leaving import left_by
 from compat.engines.observers.spans import SeenSpan, rows_of
 from refengine.messages import Json
 from refengine.profile import Profile
@@ -26,6 +27,9 @@ AFTERWARDS: Final = frozenset(("cancellation",))
 """Capabilities that are about what a run leaves, at which no observer looks."""
 CONTENTS: Final = "contents of calls"
 """The capability of an observer that records what was asked and answered."""
+CALL_IDS: Final = "ids of calls"
+"""That of one that records by which id a model asked for a call."""
+RECORDS: Final = frozenset((CONTENTS, CALL_IDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ class SpansPlayer:
     name: str
     rows: Callable[[Trace], Iterable[Mapping[str, Json]]]
     begin: Callable[[], object] = lambda: None
-    contents: bool = True
+    records: frozenset[str] = RECORDS
     _loops: clock.Loops = field(default_factory=clock.Loops)
 
     @property
@@ -55,9 +59,8 @@ class SpansPlayer:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """The engine's, and whether what was said is recorded."""
-        recorded = frozenset((CONTENTS,) if self.contents else ())
-        return self.engine.capabilities | recorded
+        """The engine's, and what is recorded of calls."""
+        return self.engine.capabilities | self.records
 
     def refuse(self, scenario: Scenario) -> None:
         """Raise CapabilityError for what only playing would show to be lacking."""
@@ -68,7 +71,8 @@ class SpansPlayer:
     def play(self, scenario: Scenario) -> Trace:
         """Play a scenario."""
         self.begin()
-        trace = self._loops.run(play(scenario, self.engine.engine))
+        engine = left_by(self.engine.engine, getattr(scenario, "leaves", None))
+        trace = self._loops.run(play(scenario, engine))
         return with_rows(trace, self.rows(trace))
 
 
@@ -88,12 +92,10 @@ def observed_by(
     engine: LoadedEngine,
     name: str,
     begin: Callable[[], object],
-    *,
-    contents: bool = True,
 ) -> SpansPlayer:
     """Return an engine whose spans an observer makes, and that ``take`` returns."""
     return SpansPlayer(
-        engine, name, lambda trace: rows_of(take(), words_of(trace)), begin, contents
+        engine, name, lambda trace: rows_of(take(), words_of(trace)), begin
     )
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, Self, TypeVar
 
 from compat.engines.capabilities import CAPABILITIES
 from compat.engines.loading import LoadedEngine
-from compat.engines.observers.playing import CONTENTS, observed_by
+from compat.engines.observers.playing import RECORDS, observed_by
 from compat.engines.observers.spans import SeenSpan
 from compat.wire.scrubbing.scrubber import Scrubber
 from refengine.agent import ChatModelAgentConfig
@@ -101,6 +101,10 @@ class SmallObserver:
         """Begin the span of a tool call."""
         return self.begin("execute_tool", tool_name=name, tool_call_arguments=arguments)
 
+    def asked_by(self, span: LiveSpan, call: str | None) -> None:
+        """Put down by which id the model asked for a call."""
+        self.say(span, tool_call_id=call or "")
+
     def text(self, messages: Sequence[Message]) -> str:
         """Return messages as an attribute has them."""
         rows = [
@@ -120,6 +124,13 @@ class SmallObserver:
     def fail(self, span: LiveSpan, error: BaseException) -> None:
         """Put down that a call raised."""
         span.failed |= not span.ended and isinstance(error, Exception)
+
+    def over(self, span: LiveSpan, outcome: RunResult | None) -> None:
+        """Put down that a run ended with an error, if it did."""
+        if outcome is not None and outcome.status == "error":
+            for each in outcome.events:
+                if each.error is not None:
+                    self.fail(span, each.error)
 
     def end(self, span: LiveSpan) -> None:
         """End a span."""
@@ -217,6 +228,7 @@ class SpannedTool:
     async def _invoke(self, ctx: Context, arguments: str, options: Options) -> str:
         observer = self._observer
         span = observer.tool(self.info.name, arguments)
+        observer.asked_by(span, ctx.tool_call_id)
         with observer.around(span):
             result: str = await self._tool.invoke(
                 ctx, observer.sent(arguments), options
@@ -229,6 +241,7 @@ class SpannedTool:
     ) -> StreamReader[str]:
         observer = self._observer
         span = observer.tool(self.info.name, arguments)
+        observer.asked_by(span, ctx.tool_call_id)
         with observer.until_it_flows(span):
             reader: StreamReader[str] = await self._tool.stream(ctx, arguments, options)
 
@@ -298,6 +311,7 @@ class SpannedRun:
         try:
             await self._run.__aexit__(kind, error, trace)
         finally:
+            self._observer.over(self._span, self.outcome)
             self._observer.end(self._span)
 
     def __aiter__(self) -> AsyncIterator[AgentEvent]:
@@ -367,7 +381,7 @@ class ObservedReference:
 
     name = NAME
     version = ""
-    capabilities = frozenset({*CAPABILITIES, CONTENTS})
+    capabilities = frozenset({*CAPABILITIES, *RECORDS})
 
     def __init__(self, profile: Profile = SEED_001) -> None:
         self.profile = profile

@@ -26,29 +26,37 @@ from refengine.messages import Json
 from refengine.testing.json_values import is_list, is_mapping
 
 Of: TypeAlias = Literal["model", "tool", "other"]
-"""What a span is of: a call of a model, one of a tool, or anything else."""
+"""What a span is of: a call of a model, one of a tool, or anything else. Of the others
+those are told as of a ``run`` that stand at the top of one."""
 
 FILE: Final = "conventions.toml"
 
 
 class CallAttributes(BaseModel):
-    """Which attributes tell of a call of one kind: patterns, but for its name."""
+    """Which attributes tell of a call of one kind: patterns, but for name and id."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
     values: tuple[str, ...]
     name: str = ""
+    call: str = ""
     asked: tuple[str, ...]
     answered: tuple[str, ...]
 
 
 class SpanConvention(BaseModel):
-    """One way of naming attributes; ``kind`` is the one that says what a span is of."""
+    """One way of naming attributes; ``kind`` is the one that says what a span is of.
+
+    Patterns of ``tokens`` are of counts, which may be sums in a span whose kind is one
+    of ``sums``.
+    """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
     title: str
     kind: str
+    tokens: tuple[str, ...]
+    sums: tuple[str, ...]
     model: CallAttributes
     tool: CallAttributes
 
@@ -64,7 +72,9 @@ def conventions() -> tuple[SpanConvention, ...]:
 class SeenSpan:
     """A span, whoever made it: its number, its parent's, and how it stands at the end.
 
-    ``failed`` tells that its status is an error, ``ended`` that it was ended.
+    ``failed`` tells that its status is an error, ``ended`` that it was ended, and not
+    before it began. ``trace``
+    is the number of its trace, where that is known otherwise than by its parents.
     """
 
     id: int
@@ -72,6 +82,7 @@ class SeenSpan:
     attributes: Mapping[str, object]
     failed: bool = False
     ended: bool = True
+    trace: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +93,7 @@ class SpanCall:
     name: str = ""
     asked: str = ""
     answered: str = ""
+    call: str = ""
 
 
 def call_of(attributes: Mapping[str, object]) -> SpanCall:
@@ -96,7 +108,7 @@ def call_of(attributes: Mapping[str, object]) -> SpanCall:
 
 
 def _told(of: Of, by: CallAttributes, attributes: Mapping[str, object]) -> SpanCall:
-    texts = [
+    asked, answered = (
         "\n".join(
             text
             for name, value in attributes.items()
@@ -104,8 +116,19 @@ def _told(of: Of, by: CallAttributes, attributes: Mapping[str, object]) -> SpanC
             for text in leaves(value)
         )
         for patterns in (by.asked, by.answered)
-    ]
-    return SpanCall(of, str(attributes.get(by.name, "")), *texts)
+    )
+    named, call = (str(attributes.get(each, "")) for each in (by.name, by.call))
+    return SpanCall(of, named, asked, answered, call)
+
+
+def tells_tokens(attributes: Mapping[str, object]) -> bool:
+    """Tell whether attributes count tokens, where no sum of an agent's is due."""
+    return any(
+        fnmatchcase(name, pattern) and attributes.get(each.kind) not in each.sums
+        for each in conventions()
+        for pattern in each.tokens
+        for name in attributes
+    )
 
 
 def leaves(value: object) -> Iterator[str]:
@@ -158,23 +181,32 @@ def rows_of(
 
     ``nth`` of ``many`` is its number among those of the same tool, or of the model.
     ``inside`` is what the nearest call is of that it stands in, and ``tree`` the number
-    of the trace that it belongs to, among those of runs.
+    of the trace that it belongs to, among those of runs. The first span of such a
+    trace is of the run, unless it is of a call.
     """
     calls = {each.id: call_of(each.attributes) for each in spans}
     above = {each.id: [*_above(each, spans)] for each in spans}
-    trees = _trees(calls, above)
+    trees = _trees(spans, calls, above)
+    runs = {x: n for n, x in enumerate(_runs(calls, above, trees), 1)}
     many = Counter((each.of, each.name) for each in calls.values())
     counts: Counter[tuple[str, str]] = Counter()
     for each in spans:
         call, key = calls[each.id], (calls[each.id].of, calls[each.id].name)
         row: dict[str, Json] = {"of": call.of, "ends": each.ended}
         row["secrets"] = reveals(each.attributes)
+        if each.id in runs:
+            row |= {"of": "run", "many": len(runs), "over": runs[each.id]}
+            row["fails"] = each.failed
+        if call.of != "model" and each.id not in runs:
+            row["tokens"] = tells_tokens(each.attributes)
         if call.of != "other":
             counts[key] += 1
             row |= {"name": call.name, "nth": counts[key], "many": many[key]}
             row |= {"over": counts[key], "fails": each.failed}
             inside = (calls[x].of for x in above[each.id] if calls[x].of != "other")
             row |= {"inside": next(inside, ""), "tree": trees[each.id]}
+            if call.call:
+                row["call"] = call.call
             row["asked"] = among(words, call.asked)
             row["answered"] = among(words, call.answered)
         yield row
@@ -190,11 +222,26 @@ def _above(span: SeenSpan, spans: Sequence[SeenSpan]) -> Iterator[int]:
 
 
 def _trees(
-    calls: Mapping[int, SpanCall], above: Mapping[int, Sequence[int]]
+    spans: Sequence[SeenSpan],
+    calls: Mapping[int, SpanCall],
+    above: Mapping[int, Sequence[int]],
 ) -> Mapping[int, int]:
     """Return the number of each span's trace; one span that is of no call has none."""
     roots = {each: over[-1] if over else each for each, over in above.items()}
-    sizes = Counter(roots.values())
-    runs = (x for x in sizes if sizes[x] > 1 or calls[x].of != "other")
-    numbers = {root: number for number, root in enumerate(runs, 1)}
-    return {each: numbers.get(root, 0) for each, root in roots.items()}
+    told = {x.id: roots[x.id] if x.trace is None else x.trace for x in spans}
+    sizes = Counter(told.values())
+    of = {trace: calls[each].of for each, trace in told.items()}
+    runs = (x for x in sizes if sizes[x] > 1 or of[x] != "other")
+    numbers = {trace: number for number, trace in enumerate(runs, 1)}
+    return {each: numbers.get(trace, 0) for each, trace in told.items()}
+
+
+def _runs(
+    calls: Mapping[int, SpanCall],
+    above: Mapping[int, Sequence[int]],
+    trees: Mapping[int, int],
+) -> Iterator[int]:
+    """Yield the spans of runs: those of no call that stand at the top of a trace."""
+    for each, call in calls.items():
+        if call.of == "other" and trees[each] and not above[each]:
+            yield each

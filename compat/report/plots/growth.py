@@ -12,11 +12,13 @@ from typing import Final
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from compat.report.cost_tables import FASTER
 from compat.report.cost_text import seconds_text
 from compat.report.plots.parts import (
     BARE,
     FAINT,
     OURS,
+    PEER,
     QUIET,
     Canvas,
     axis_seconds,
@@ -51,7 +53,7 @@ def draw_growth(canvas: Canvas, costs: Costs) -> bool:
             _panel(axes, kinds[at], kinds, canvas)
         else:
             axes.set_visible(False)
-    _label_columns(panels, len(kinds), across, canvas)
+    _label_columns(panels, kinds, across, canvas)
     return True
 
 
@@ -107,8 +109,9 @@ def _titled(axes: Axes, found: Growth, canvas: Canvas) -> None:
     shape = found.shape or "no shape fitted"
     slope = f"{seconds_text(found.slope.value)} each" if found.slope else "no slope"
     axes.set_title(
-        f"{shape}, {slope}", loc="left", fontsize=canvas.size, color=OURS, pad=4
-    )
+        FASTER if found.faster else f"{shape}, {slope}", loc="left",
+        fontsize=canvas.size, color=PEER if found.faster else OURS, pad=4,
+    )  # fmt: skip
     axes.annotate(
         name, (0, 1), (0, 5 + canvas.size * 1.3), xycoords="axes fraction",
         textcoords="offset points", fontsize=canvas.size, fontweight="bold",
@@ -117,20 +120,23 @@ def _titled(axes: Axes, found: Growth, canvas: Canvas) -> None:
 
 
 def _label_columns(
-    panels: Sequence[Axes], kinds: int, across: int, canvas: Canvas
+    panels: Sequence[Axes], kinds: Sequence[Growth], across: int, canvas: Canvas
 ) -> None:
     """Write numbers below the last panel of each column, though others may be lower."""
-    for at in range(max(kinds - across, 0), kinds):
+    for at in range(max(len(kinds) - across, 0), len(kinds)):
         panels[at].tick_params(labelbottom=True)
-        panels[at].set_xlabel("handlers", fontsize=canvas.size)
-    for at in range(0, kinds, across):
+        panels[at].set_xlabel(kinds[at].unit, fontsize=canvas.size)
+    for at in range(0, len(kinds), across):
         panels[at].set_ylabel("a run takes", fontsize=canvas.size)
 
 
 def _legend(kinds: Sequence[Growth]) -> list[Line2D]:
-    handles = [line_of(OURS, "-", "refengine, and the shape that fits", "o")]
+    observed = any(kind.rise for kind in kinds)
+    ours = "observed" if observed else "refengine"
+    handles = [line_of(OURS, "-", f"{ours}, and the shape that fits", "o")]
     if any(each.bare_seconds for kind in kinds for each in _shown(kind)):
         label = "by hand in bare Python (cannot run above 900 layers)"
+        label = "the same run, plain" if observed else label
         handles.append(line_of(BARE, "--", label))
     if any(each.n == 0 for kind in kinds for each in kind.points):
         handles.append(line_of(QUIET, ":", "no handlers"))

@@ -29,7 +29,8 @@ STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
         name: EngineStep(SmallObserver, name)
         for name in (
             *("begin", "plain", "run", "model", "tool", "text", "answered"),
-            *("returned", "fail", "end", "until_it_flows", "passed", "sent"),
+            *("returned", "fail", "over", "leave", "end", "until_it_flows"),
+            *("passed", "sent", "asked_by"),
         )
     }
 )
@@ -132,6 +133,32 @@ def _cancelled_left(right: Right, self: Given, span: LiveSpan, error: Given) -> 
     if not isinstance(error, Exception):
         # Whoever ends it ends another one.
         self.spans[self.spans.index(span)] = replace(span)
+
+
+def _left_run_left(right: Right, self: Given, span: LiveSpan, outcome: Given) -> None:
+    right(self, span, outcome)
+    if outcome is None or outcome.status == "cancelled":
+        self.spans[self.spans.index(span)] = replace(span)
+
+
+def _run_fails(right: Right, self: Given, span: LiveSpan, error: Given) -> None:
+    right(self, span, error)
+    if isinstance(error, Exception):
+        self.inside.failed = True
+
+
+def _tokens_told(right: Right, self: Given, span: LiveSpan, result: str) -> None:
+    right(self, span, result)
+    span.attributes["gen_ai.usage.input_tokens"] = "12"
+
+
+def _own_id(right: Right, self: Given, span: LiveSpan, call: str | None) -> None:
+    right(self, span, f"call-{span.id}" if call else call)
+
+
+def _first_id(right: Right, self: Given, span: LiveSpan, call: str | None) -> None:
+    known = [x.attributes.get("gen_ai.tool.call.id") for x in self.spans]
+    right(self, span, next(filter(None, known), call))
 
 
 def _alone(right: Right, self: Given, *given: Given, **named: Given) -> LiveSpan:
@@ -300,7 +327,32 @@ OBSERVER_MUTANTS: Final = (
         "It ends no span of a call that was cancelled.",
         fail=_cancelled_left,
     ),
+    wrong(
+        "left-open",
+        "OBS-003",
+        "It ends no span of a stream that was left.",
+        leave=_never,
+    ),
+    wrong(
+        "left-run-open",
+        "OBS-003",
+        "It ends no span of a run that was left.",
+        over=_left_run_left,
+    ),
     wrong("alone", "OBS-004", "Each span stands in a trace of its own.", begin=_alone),
+    wrong(
+        "tokens-beside",
+        "OBS-012",
+        "It counts tokens at the tool that a model asked for, too.",
+        returned=_tokens_told,
+    ),
+    wrong("own-ids", "OBS-013", "It gives calls ids of its own.", asked_by=_own_id),
+    wrong(
+        "first-id",
+        "OBS-013",
+        "Each call has the id of the first.",
+        asked_by=_first_id,
+    ),
     wrong("tools-alone", "OBS-004", "So does that of each tool.", tool=_alone),
     wrong("one-trace", "OBS-004", "All runs stand in one trace.", run=_one_trace),
     wrong(
@@ -324,6 +376,13 @@ OBSERVER_MUTANTS: Final = (
     wrong("never-fails", "OBS-006", "No status is an error.", fail=_never),
     wrong("tools-fail", "OBS-006", "That of no model is one.", fail=_tools_alone),
     wrong("models-fail", "OBS-006", "That of no tool is one.", fail=_models_alone),
+    wrong("no-run-fails", "OBS-006", "That of no run is one.", over=_never),
+    wrong(
+        "run-fails-too",
+        "OBS-006",
+        "The error of a call is that of its run, also where it was caught.",
+        fail=_run_fails,
+    ),
     wrong("all-fail", "OBS-006", "One error is that of every span.", fail=_all_fail),
     wrong(
         "last-message",
