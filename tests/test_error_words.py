@@ -35,7 +35,7 @@ def jsonl(*answers: tuple[str, str]) -> str:
         ("model_request", None, {"messages": [said, *results]}),
     ]
     return Trace(
-        Observation(kind, 1, at, data, id_)  # type: ignore[arg-type]  # they are kinds
+        Observation(kind, 1, at, data, id_)
         for at, (kind, id_, data) in enumerate(kinds)
     ).to_jsonl()
 

@@ -94,7 +94,8 @@ def test_runs_between_two_that_matter_go_with_their_answers() -> None:
     answers = [each for turn in script for each in turn]
 
     def still(world: Scenario) -> bool:  # each run has the answer that was its own
-        said = [parse_message(each) for each in world.model_script if "[" not in each]
+        texts = map(str, world.model_script)
+        said = [parse_message(each) for each in texts if "[" not in each]
         asked = [run.input[0].split()[-1] for run in world.runs if run.input]
         return [each.content for each in said] == asked and {"1", "11"} <= {*asked}
 

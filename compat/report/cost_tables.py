@@ -248,7 +248,8 @@ def _risen_row(found: Growth, heads: Sequence[CostColumn]) -> GridRow:
     row = _growth_row(found, heads)
     if found.blocked:
         return row
-    return GridRow((*row.cells, CostCell(rise_text(found), "bad" if found.faster else "")))
+    cell = CostCell(rise_text(found), "bad" if found.faster else "")
+    return GridRow((*row.cells, cell))
 
 
 def rise_text(found: Growth) -> str:

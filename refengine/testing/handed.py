@@ -33,6 +33,9 @@ EMPTY: Final[Mapping[type[ast.cmpop], bool]] = MappingProxyType(
     {ast.Eq: False, ast.LtE: False, ast.NotEq: True, ast.Gt: True}
 )
 """What a comparison of a length with 0 says of a list that is never empty."""
+SAME: Final[Mapping[type[ast.cmpop], bool]] = MappingProxyType(
+    {ast.Eq: True, ast.NotEq: False}
+)
 HANDED: Final = ast.Attribute(ast.Name("hook", ast.Load()), "messages", ast.Load())
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
@@ -86,7 +89,7 @@ class Handed:
             case ast.Compare(
                 ast.Attribute(ast.Name(name), attr), [sign], [ast.Constant(role)]
             ) if name in self._answers and attr in ROLES and role in ANSWERS:
-                return {ast.Eq: True, ast.NotEq: False}.get(type(sign))
+                return SAME.get(type(sign))
             case ast.Compare(
                 ast.Call(ast.Name("len"), [of]), [sign], [ast.Constant(0)]
             ) if self.is_messages(of):

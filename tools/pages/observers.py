@@ -115,7 +115,8 @@ def judged(observer: ListedObserver) -> ObserverFacts:
 def _verdicts(results: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     said = {"pass": "kept", "not-applicable": "n/a"}
     for each in results:
-        yield each["clause"], said.get(each["verdict"], each["verdict"])
+        verdict: str = each["verdict"]
+        yield each["clause"], said.get(verdict, verdict)
 
 
 def _known() -> Sequence[ObserverFacts]:

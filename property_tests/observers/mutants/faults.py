@@ -157,7 +157,8 @@ def _own_id(right: Right, self: Given, span: LiveSpan, call: str | None) -> None
 
 
 def _first_id(right: Right, self: Given, span: LiveSpan, call: str | None) -> None:
-    known = [x.attributes.get("gen_ai.tool.call.id") for x in self.spans]
+    spans: list[LiveSpan] = self.spans
+    known = [each.attributes.get("gen_ai.tool.call.id") for each in spans]
     right(self, span, next(filter(None, known), call))
 
 

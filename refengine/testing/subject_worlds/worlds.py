@@ -176,7 +176,7 @@ def later(words: Words) -> Iterator[Data]:
     remembered, whether it is when that time has just gone by, and from when on, is told
     by that alone. Each answer of the model takes a second of it.
     """
-    names = _tools_named(words)[:BETWEEN] if words.times else []
+    names: Sequence[str] = _tools_named(words)[:BETWEEN] if words.times else ()
     numbers = [number for number in words.numbers if 0 < number <= DAY]
     calls = [(name, "{}") for name in names]
     for number in numbers[:COUNTED] if names else []:
