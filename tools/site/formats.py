@@ -76,11 +76,10 @@ def schemas_made() -> Iterator[tuple[str, str]]:
 
 
 def places() -> Iterator[str]:
-    """Yield each option and argument that is a path, and each ``--json``."""
+    """Yield each option and argument that is a path, and each ``--as-json``."""
     for line, command in spoken_lines():
         for each in command.params:
-            is_printed = each.opts == ["--json"] and each.name == "as_json"
-            if each.type in PATHS or is_printed:
+            if each.type in PATHS or each.opts == ["--as-json"]:
                 given = isinstance(each, click.Argument)
                 name = (each.metavar or each.name or "").upper()
                 yield f"{line} {name if given else each.opts[0]}"
