@@ -95,7 +95,7 @@ def langchain4j_1() -> RemoteEngine:
     return RemoteEngine(LANGCHAIN4J.name, LANGCHAIN4J.command)
 
 
-# The entry points, which raise MissingExtraError without Go, or MissingNodeError.
+# The others, which raise MissingExtraError without Go, or MissingNodeError.
 eino_0_7_17 = partial(_in_go, "eino@0.7.17")
 eino_0_7_37 = partial(_in_go, "eino@0.7.37")
 eino_0_8_13 = partial(_in_go, "eino@0.8.13")
