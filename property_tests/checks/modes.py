@@ -41,8 +41,10 @@ def distributing(scenario: Scenario) -> bool:
 
 
 def _tells_the_same(scenario: Scenario) -> bool:
-    """Tell whether events show whose pieces of calls they bring: those in turn."""
-    return distributing(scenario) and not any(map(_in_pieces, scenario.model_script))
+    """Tell whether events show whose pieces of calls they bring, and all of them."""
+    leaves = any(run.reads is not None for run in scenario.runs)
+    in_turn = not any(map(_in_pieces, scenario.model_script))
+    return distributing(scenario) and in_turn and not leaves
 
 
 def _one_result(tool: ToolSpec) -> bool:

@@ -131,8 +131,13 @@ final class ServiceAgent implements Driver.Agent {
         for (int at : with(HISTORY).toArray()) {
             left = harness.hook(at, HISTORY, Peer.object().set("messages", left)).get("messages");
         }
+        return left == messages ? request : sending(request, messages, left).build();
+    }
+
+    /** Returns a request with the messages that are left; where there were none to be told of, with its own. */
+    private ChatRequest.Builder sending(ChatRequest request, JsonNode messages, JsonNode left) {
         boolean nothing = messages.isEmpty() && left.isEmpty();
-        return left == messages || nothing ? request : request.toBuilder().messages(told.read(left)).build();
+        return nothing ? request.toBuilder() : request.toBuilder().messages(told.read(left));
     }
 
     private static ArrayNode infos(List<ToolSpecification> tools) {
@@ -220,11 +225,12 @@ final class ServiceAgent implements Driver.Agent {
             ObjectNode given = Peer.object().put("streaming", false);
             given.set("messages", told.tell(request.messages()));
             given.set("tools", infos(request.toolSpecifications()));
-            return response(harness.around(handler, "wrap_model_call", given, next -> passed(request, next)));
+            JsonNode messages = given.get("messages");
+            return response(harness.around(handler, "wrap_model_call", given, next -> passed(request, messages, next)));
         }
 
-        private ObjectNode passed(ChatRequest request, ObjectNode next) {
-            ChatRequest.Builder asked = request.toBuilder().messages(told.read(next.get("messages")));
+        private ObjectNode passed(ChatRequest request, JsonNode messages, ObjectNode next) {
+            ChatRequest.Builder asked = sending(request, messages, next.get("messages"));
             // Of the request's own tools an empty list would change nothing.
             if (next.has("tools")) asked.parameters(with(request, left(request, next.get("tools"))));
             return told.tellOne(inner.chat(asked.build()).aiMessage());
