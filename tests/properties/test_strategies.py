@@ -157,6 +157,7 @@ NOT_GENERATED = {
     *("steps", "replies", "doors"),  # what callers of such graphs and people bring
     *("description", "parameters"),  # what a user's file of tools brings
     "output_key",  # what the caller keeps is not part of a world's shape
+    *("reads", "instead", "spoils_options"),  # fixed worlds and what is grafted on them
     "record_interrupts",
     *("interrupt", "ask", "info", "times", "state", "payload"),  # worlds run through;
     *("resume", "targets", "answers", "rebuild", "tool", "address", "data"),  # cuts

@@ -122,7 +122,6 @@ def _tools(draw: DrawFn, choices: WorldChoices) -> ToolSpec:
         spec["error"] = draw(_ERROR)
     if choices.failures and kind == "streamable" and draw(_ONE_IN_8) == 7:
         spec["stream_error"] = "cut off"
-    spec["spoils_options"] = choices.options and draw(_ONE_IN_4) == 3
     if choices.failures and choices.counting:
         spec["at_most_once"] = draw(_BOOLEANS)
     if draw(_ONE_IN_4) == 3:

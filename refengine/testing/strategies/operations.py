@@ -61,7 +61,6 @@ def config_ops(
         _op("record_counts"),
         _op("append_instruction", sep=st.sampled_from(["\n", "\n\n"]), text=text),
         _op("append_instruction", text=text, if_base_empty=st.just("replace")),
-        _op("append_instruction", text=st.just("") | text, instead=st.just(value=True)),
         _op("append_tools", tools=st.lists(tools, min_size=1, max_size=2).map(tuple)),
         _op("remove_tool", name=name),
         _op("set_return_directly", name=name, value=st.booleans()),
@@ -170,7 +169,6 @@ def _tool_fields(
     if choices.failures:
         fields["factory_error"] = st.just("no wrapper")
         fields["error"] = st.just("not so")
-        fields["stream_error"] = st.just("torn")
     return fields
 
 

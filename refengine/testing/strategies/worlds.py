@@ -133,7 +133,6 @@ _AGENT: Final = st.sampled_from(AGENTS)
 _PREFIX: Final = st.sampled_from(PREFIXES)
 _ITERATIONS: Final = st.sampled_from([20, 20, 3, 2, 1])
 _UNKNOWN: Final = st.none() | st.just("there is no <name> for <args>")
-_READS: Final = st.sampled_from([None] * 6 + [1, 2])
 _FAILURE: Final = st.sampled_from(["no-model", "büm"])
 
 
@@ -345,14 +344,11 @@ def _runs(draw: DrawFn, choices: WorldChoices, at: int) -> RunSpec:
         given = [f"user:{at}" for at in range(HISTORY)] + given
     streaming = choices.streaming
     options = draw(run_options()) if choices.options else {}
-    continues = at > 0 and draw(_between(0, 2)) == 2
-    streams = draw(_BOOLEANS) if streaming is None else streaming
     return RunSpec(
         input=tuple(given),
         options=options,
-        continues=continues,
-        streaming=streams,
-        reads=draw(_READS) if streams else None,
+        continues=at > 0 and draw(_between(0, 2)) == 2,
+        streaming=draw(_BOOLEANS) if streaming is None else streaming,
     )
 
 
