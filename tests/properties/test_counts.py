@@ -33,11 +33,13 @@ def passes(trace: Trace, under: str) -> dict[str, int]:
     modes = Counter(entry["data"]["mode"] for entry in entries(trace, "tool_start"))
     ended = [entry["data"]["status"] for entry in entries(trace, "run_end")]
     successes = sum(status in {"completed", "returned_directly"} for status in ended)
+    kinds = [entry["data"].get("class") for entry in entries(trace, "event")]
+    refused = kinds.count("UnansweredCallsError")  # before the model is asked
     built = profile(under).before_agent == "build"
     called = profile(under).after_agent == "on_success"
     return {
         "before_agent": len(trace.of("build" if built else "run_start")),
-        "before_model": len(trace.of("model_request")),
+        "before_model": len(trace.of("model_request")) + refused,
         "wrap_model": len(trace.of("model_request")),
         "after_model": len(trace.of("model_response")),
         "wrap_invokable": modes["invoke"],
