@@ -50,7 +50,7 @@ def test_the_command_judges_the_reference(capsys) -> None:
     )
 
     assert code == 0
-    assert "CONFORMANT flow, profile adk-py-2: 8 of 84 clauses judged" in out
+    assert "CONFORMANT flow, profile adk-py-2: 8 of 85 clauses judged" in out
 
 
 def test_engines_and_dialects_are_not_judged_together(capsys) -> None:

@@ -34,11 +34,17 @@ def found(engine, *assumed: str, profile=SEED_001, repeats=0) -> Inferred:
     return infer(LoadedEngine("mine", engine, profile, ALL, assumed=assumed), repeats)
 
 
+NOWHERE = {"langchain4j-1": {"answer", "direct_event"}}
+"""What shows nowhere beside a profile's other options: where all calls of a message
+have to be direct, and an unknown tool ends the run, a direct call is the last one."""
+
+
 @pytest.mark.parametrize("under", PROFILES, ids=lambda each: each.name)
 def test_every_posture_of_a_profile_is_found_on_the_reference_engine(under) -> None:
     seen = found(ReferenceDoor(under), "profile")
 
-    own = {each: getattr(under, each) for each in options()}
+    hidden = NOWHERE.get(under.name, ())
+    own = {x: None if x in hidden else getattr(under, x) for x in options()}
     assert {each.name: each.option for each in seen.postures} == own
     assert seen.nearest == under
     assert seen.declared is None

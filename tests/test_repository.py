@@ -228,6 +228,7 @@ def test_each_silenced_line_names_its_rule_and_a_reason(mark: str) -> None:
 SKIPS = {
     "tests/go_support.py": 1,  # Go, for which drivers are built with a user's code
     "tests/node_support.py": 1,  # Node, for which drivers in TypeScript are built
+    "tests/test_langchain4j_driver.py": 1,  # a JDK with Maven, as for drivers in Java
     "tests/program_support.py": 1,  # node, and clients that CI installs where it is
     "tests/properties/test_differential.py": 1,  # engines that need Go or an extra
     "tests/test_adk_go_driver.py": 1,  # Go, with which the driver is built
