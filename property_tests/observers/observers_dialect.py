@@ -10,7 +10,6 @@ from pydantic import BaseModel
 
 from compat.engines.capabilities import refusal_of
 from compat.engines.loading import load_engine
-from compat.engines.observers.leaving import ObservedScenario
 from compat.engines.observers.playing import (
     SpansPlayer,
     observed_entries,
@@ -21,6 +20,7 @@ from compat.engines.observers.reference import (
     ObservedReference,
     reference_engine,
 )
+from compat.engines.observers.scenario import ObservedScenario
 from property_tests.dialects.dialect import (
     Dialect,
     DialectMutant,

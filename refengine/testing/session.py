@@ -106,12 +106,14 @@ class Session:
         unnamed: AbstractSet[str] = frozenset(),
         *,
         rebuild: bool = False,
+        leaves: int | None = None,
     ) -> None:
         """Play ``scenario`` on ``engine``; ``dress`` adds to its agents' configuration.
 
         Errors do not name the handlers in ``unnamed``, which may grow: names are the
         author's choice, and one who ports a handler may choose another. With
-        ``rebuild`` an agent is built anew before it resumes a run.
+        ``rebuild`` an agent is built anew before it resumes a run. The consumer
+        ``leaves`` each run behind so many events, and cancels nothing.
         """
         self._scenario = scenario
         self._engine = engine
@@ -121,6 +123,7 @@ class Session:
         # Whoever dresses an agent may look at the clock, so it has to go on.
         self._seconds = 0.0 if dress is None else MODEL_SECONDS
         self._rebuilds = rebuild
+        self._leaves = leaves
         self._keeper = keeper_for(scenario, self._recorder)
         self._worlds = [self._world(spec) for spec in scenario.all_agents]
         self._agents: list[EngineAgent] = []
@@ -278,6 +281,8 @@ class Session:
             async with started as run:
                 async for event in run:
                     await self._received(event, received)
+                    if len(received) == self._leaves:
+                        break
                     self._asked = self._recorder.now()
         finally:
             self._outcome = run.outcome
@@ -414,12 +419,19 @@ class Session:
         self._recorder.add(notice.kind, notice.data, notice.call_id)
 
 
-async def play(scenario: Scenario, engine: Engine, *, rebuild: bool = False) -> Trace:
+async def play(
+    scenario: Scenario,
+    engine: Engine,
+    *,
+    rebuild: bool = False,
+    leaves: int | None = None,
+) -> Trace:
     """Play a scenario on an engine and return what was seen.
 
-    With ``rebuild`` agents are built anew before they resume a run.
+    With ``rebuild`` agents are built anew before they resume a run. The consumer
+    ``leaves`` each run behind so many events, None for never.
     """
-    return await Session(scenario, engine, rebuild=rebuild).play()
+    return await Session(scenario, engine, rebuild=rebuild, leaves=leaves).play()
 
 
 def _succeeded(outcome: RunResult) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from hypothesis import strategies as st
 
-from compat.engines.observers.leaving import ObservedScenario
+from compat.engines.observers.scenario import ObservedScenario
 
 Doc: TypeAlias = "dict[str, Any]"
 Draw: TypeAlias = Any  # what a composite strategy draws with

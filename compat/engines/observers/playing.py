@@ -14,7 +14,6 @@ from compat.engines.capabilities import CapabilityError
 from compat.engines.loading import LoadedEngine
 from compat.engines.needs import hidden_needs
 from compat.engines.observers.known import known_rows, words_of
-from compat.engines.observers.leaving import left_by
 from compat.engines.observers.spans import SeenSpan, rows_of
 from refengine.messages import Json
 from refengine.profile import Profile
@@ -71,8 +70,8 @@ class SpansPlayer:
     def play(self, scenario: Scenario) -> Trace:
         """Play a scenario."""
         self.begin()
-        engine = left_by(self.engine.engine, getattr(scenario, "leaves", None))
-        trace = self._loops.run(play(scenario, engine))
+        leaves = getattr(scenario, "leaves", None)
+        trace = self._loops.run(play(scenario, self.engine.engine, leaves=leaves))
         return with_rows(trace, self.rows(trace))
 
 
