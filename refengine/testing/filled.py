@@ -172,8 +172,9 @@ def asked_loops(
         if isinstance(each, ast.For) and _of_same_length(each.iter) in holds:
             yield each
         if isinstance(each, ast.If):
-            yield from asked_loops(each.body, holds | {*_true(each.test)})
-            yield from asked_loops(each.orelse, holds | {*_false(each.test)})
+            then, otherwise = ({*_holding(each.test, when=w)} for w in (True, False))
+            yield from asked_loops(each.body, holds | then)
+            yield from asked_loops(each.orelse, holds | otherwise)
         else:
             defines = isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))
             inner = () if defines or isinstance(each, ast.ClassDef) else holds
@@ -182,7 +183,7 @@ def asked_loops(
         changed = {*_changed(each)}
         if isinstance(each, ast.If) and isinstance(each.body[-1], LEAVES):
             changed = {*chain.from_iterable(map(_changed, each.orelse))}
-            holds |= {*_false(each.test)}
+            holds |= {*_holding(each.test, when=False)}
         holds = {text for text in holds if not changed & {*WORD.findall(text)}}
 
 
@@ -194,26 +195,16 @@ def _blocks(node: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
             yield getattr(each, name, [])
 
 
-def _true(test: ast.expr) -> Iterator[str]:
-    """Yield what holds something where a condition is true."""
+def _holding(test: ast.expr, *, when: bool) -> Iterator[str]:
+    """Yield what holds something where a condition is true, or where it is false."""
     match test:
-        case ast.BoolOp(ast.And(), values):
-            yield from chain.from_iterable(map(_true, values))
+        case ast.BoolOp(op, values):
+            for each in values if isinstance(op, ast.And) is when else ():
+                yield from _holding(each, when=when)
         case ast.UnaryOp(ast.Not(), operand):
-            yield from _false(operand)
-        case ast.BoolOp():
-            pass
-        case _:
+            yield from _holding(operand, when=not when)
+        case _ if when:
             yield ast.unparse(test)
-
-
-def _false(test: ast.expr) -> Iterator[str]:
-    """Yield what holds something where a condition is false."""
-    match test:
-        case ast.BoolOp(ast.Or(), values):
-            yield from chain.from_iterable(map(_false, values))
-        case ast.UnaryOp(ast.Not(), operand):
-            yield from _true(operand)
         case _:
             pass
 

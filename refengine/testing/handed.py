@@ -15,7 +15,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, TypeAlias, TypeGuard
+from typing import Final, TypeAlias
 
 from refengine.testing.filled import SAME_LENGTH, TAKES
 
@@ -39,6 +39,7 @@ SAME: Final[Mapping[type[ast.cmpop], bool]] = MappingProxyType(
 HANDED: Final = ast.Attribute(ast.Name("hook", ast.Load()), "messages", ast.Load())
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
+Calls: TypeAlias = Mapping[str, Sequence[ast.Call]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ class Handed:
 
     def __init__(self, tree: ast.Module) -> None:
         nodes = tuple(ast.walk(tree))
-        bound = [*_bindings(nodes)]
+        calls = _calls_in(nodes)
+        bound = [*_bindings(nodes, calls)]
         self._messages: frozenset[str] = _names_of_messages(bound)
         self._known: bool = not any(map(_takes_away, nodes))
         self._known &= not any(map(_reads_what_it_put, nodes))
@@ -67,7 +69,7 @@ class Handed:
             others = {x.name for x in bound if not self._is_last(x, inside)}
             self._answers = frozenset(names - others)
         self._results: frozenset[str] = frozenset()
-        if not any(_calls(each, "Command") for each in nodes):
+        if "Command" not in calls:
             other = {x.name for x in bound if not _is_result(x.value)}
             self._results = frozenset(x.name for x in bound) - other
 
@@ -183,7 +185,7 @@ def _reads_what_it_put(node: ast.AST) -> bool:
     return bool(put and read) and max(read) > min(put)
 
 
-def _bindings(nodes: Sequence[ast.AST]) -> Iterator[Bound]:
+def _bindings(nodes: Sequence[ast.AST], calls: Calls) -> Iterator[Bound]:
     """Yield each name that the module binds, as often as it does."""
     taken: set[int] = set()
     for node in nodes:
@@ -201,7 +203,7 @@ def _bindings(nodes: Sequence[ast.AST]) -> Iterator[Bound]:
                 yield Bound(name, ast.Subscript(of, end, ast.Load()), node)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 taken.update(id(each) for each in ast.walk(node.args))
-                yield from _arguments(node, nodes)
+                yield from _arguments(node, calls.get(node.name, ()))
             case ast.Name(name, ast.Store() | ast.Del()) | ast.arg(name):
                 if id(node) not in taken:
                     yield Bound(name, None, node)
@@ -209,14 +211,13 @@ def _bindings(nodes: Sequence[ast.AST]) -> Iterator[Bound]:
                 pass
 
 
-def _arguments(function: Function, nodes: Sequence[ast.AST]) -> Iterator[Bound]:
+def _arguments(function: Function, calls: Sequence[ast.Call]) -> Iterator[Bound]:
     """Yield the parameters of a function with what each call of it gives them.
 
     One that the module never calls is a hook, which is given messages by that name.
     """
     names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
     names = names[1:] if names[:1] in (["self"], ["cls"]) else names
-    calls = [each for each in nodes if _calls(each, function.name)]
     keywords = [each.arg for each in function.args.kwonlyargs]
     for at, name in enumerate((*names, *keywords)):
         for call in calls:
@@ -227,12 +228,16 @@ def _arguments(function: Function, nodes: Sequence[ast.AST]) -> Iterator[Bound]:
             yield Bound(name, HANDED if name in MESSAGES else None, function)
 
 
-def _calls(node: ast.AST, name: str) -> TypeGuard[ast.Call]:
-    match node:
-        case ast.Call(ast.Name(called)) | ast.Call(ast.Attribute(_, called)):
-            return called == name
-        case _:
-            return False
+def _calls_in(nodes: Sequence[ast.AST]) -> Calls:
+    """Return the calls by the name of what is called, a method's name for methods."""
+    found: dict[str, list[ast.Call]] = {}
+    for node in nodes:
+        match node:
+            case ast.Call(ast.Name(name)) | ast.Call(ast.Attribute(_, name)):
+                found.setdefault(name, []).append(node)
+            case _:
+                pass
+    return found
 
 
 def _hooks_after(nodes: Sequence[ast.AST]) -> Iterator[Function]:
