@@ -111,7 +111,7 @@ class _Search:
         """Try all passes until none of them finds anything smaller."""
         before = None
         while before != self._doc and not self._over:
-            before = json.loads(json.dumps(self._doc))
+            before = self._doc
             while self._drop_runs() or self._drop_first_run():
                 pass
             for at in range(len(self._doc.get("runs", ())) - 1)[::-1]:
@@ -149,7 +149,7 @@ class _Search:
             last = {"runs": runs[:-many]}
             first = {"runs": runs[many:], "model_script": script[used:]}
             for parts in (last, first):
-                if self._keep(json.loads(json.dumps({**self._doc, **parts}))):
+                if self._keep({**self._doc, **parts}):
                     return True
             many //= 2
         return False
@@ -161,7 +161,7 @@ class _Search:
             return False
         for used in range(min(len(script), ANSWERS) + 1):
             doc = {**self._doc, "runs": runs[1:], "model_script": script[used:]}
-            if self._keep(json.loads(json.dumps(doc))):
+            if self._keep(doc):
                 return True
         return False
 
@@ -171,8 +171,7 @@ class _Search:
         if at < len(turns):
             script = [each for turn in turns[:at] + turns[at + 1 :] for each in turn]
             runs = runs[:at] + runs[at + 1 :]
-            doc = {**self._doc, "runs": runs, "model_script": script}
-            self._keep(json.loads(json.dumps(doc)))
+            self._keep({**self._doc, "runs": runs, "model_script": script})
 
     def _merge(self) -> None:
         """Let calls of two answers stand in one, so that there are fewer iterations."""
