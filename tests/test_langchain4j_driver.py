@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from compat.drivers.building import DriverBuildError
+from compat.drivers.building import DriverBuildError, MissingToolchainError
 from compat.drivers.installed import LANGCHAIN4J
-from compat.drivers.java_building import MissingJavaError, find_java
+from compat.drivers.java_building import find_java
 from compat.engines.capabilities import CAPABILITIES
 from compat.engines.loading import load_engine
 from compat.profiles.comparing import unconfirmed
@@ -73,6 +73,14 @@ def test_a_tool_that_fails_is_answered_and_a_model_that_fails_ends_the_run() -> 
 
 
 @needs_java
+@pytest.mark.parametrize("said", [["user:(nothing)"], ["assistant:before"], []])
+def test_what_a_service_is_asked_with_by_the_door_alone_is_not_told(said) -> None:
+    theirs, ours = both({**world(), "runs": [{"input": said}]})
+
+    assert first_divergence(projected(theirs), projected(ours)) is None
+
+
+@needs_java
 def test_what_is_built_is_what_the_name_says() -> None:
     engine = load_engine(NAME)
 
@@ -113,5 +121,5 @@ def test_jars_are_those_that_are_pinned(tmp_path, monkeypatch) -> None:
 def test_without_java_it_says_what_to_install(monkeypatch) -> None:
     monkeypatch.setenv("PATH", "")
 
-    with pytest.raises(MissingJavaError, match="needs a JDK of Java 17 or newer"):
+    with pytest.raises(MissingToolchainError, match="needs a JDK of Java 17 or newer"):
         find_java(NAME)

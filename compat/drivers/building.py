@@ -20,7 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +59,24 @@ class DriverBuildError(RefengineError):
         lines = [each for each in log.strip().splitlines() if each]
         last = "\n  ".join(lines[-5:]) or "nothing was said"
         super().__init__(f"the driver of {name} could not be built: {why}\n  {last}")
+
+
+class MissingToolchainError(MissingExtraError):
+    """What an engine in another language is built and run with is not installed.
+
+    It ``needs`` a toolchain; ``programs`` have to be on the path. What was ``found``
+    is too old.
+    """
+
+    def __init__(self, engine: str, needs: str, programs: str, found: str = "") -> None:
+        self.engine = engine
+        self.extra = ""
+        there = f" ({found} is)" if found else ""
+        ImportError.__init__(
+            self,
+            f"engine {engine!r} needs {needs}, which is not installed{there}: put"
+            f" {programs} on the path, from your system's packages for example",
+        )
 
 
 def said_by(
@@ -142,12 +160,8 @@ class GoDriver:
         """
         go = find_go(self.name)
         folder = self._place(go)
-        program = folder / self.package
-        if not program.is_file():
-            with locked(folder):
-                if not program.is_file():
-                    self._build(go, folder)
-        return program
+        once(folder, lambda: self._build(go, folder))
+        return folder / self.package
 
     def files(self) -> Mapping[str, bytes]:
         """Return all that it is made of, by where it stands when it is built."""
@@ -253,6 +267,17 @@ def cache() -> Path:
 
 def _environment() -> Mapping[str, str]:
     return {**os.environ, **SETTINGS}
+
+
+def once(folder: Path, build: Callable[[], None]) -> None:
+    """Have a folder built if it is not there, by one process of all that want it.
+
+    ``build`` makes it elsewhere, and moves it there when it is whole.
+    """
+    if not folder.is_dir():
+        with locked(folder):
+            if not folder.is_dir():
+                build()
 
 
 @contextmanager

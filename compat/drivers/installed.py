@@ -91,11 +91,11 @@ def _in_go(name: str) -> RemoteEngine:
 
 
 def langchain4j_1() -> RemoteEngine:
-    """Return LangChain4j behind its driver; raises MissingJavaError."""
+    """Return LangChain4j behind its driver; raises MissingToolchainError."""
     return RemoteEngine(LANGCHAIN4J.name, LANGCHAIN4J.command)
 
 
-# The others, which raise MissingExtraError without Go, or MissingNodeError.
+# The others, which raise MissingExtraError without Go, or MissingToolchainError.
 eino_0_7_17 = partial(_in_go, "eino@0.7.17")
 eino_0_7_37 = partial(_in_go, "eino@0.7.37")
 eino_0_8_13 = partial(_in_go, "eino@0.8.13")

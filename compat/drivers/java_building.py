@@ -18,8 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from compat.drivers.building import DOWNLOADS, DriverBuildError, cache, locked, said_by
-from compat.engines.capabilities import MissingExtraError
+from compat.drivers.building import (
+    DOWNLOADS,
+    DriverBuildError,
+    MissingToolchainError,
+    cache,
+    once,
+    said_by,
+)
 
 SOURCES: Final = Path(__file__).parent / "java"
 """A folder for each driver; ``peer`` is in all of them."""
@@ -33,19 +39,11 @@ OPTIONS: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 ENTRY: Final = "driver.Main"
 
 
-class MissingJavaError(MissingExtraError):
-    """There is no JDK with Maven, or an old one, and an engine is a program for it."""
-
-    def __init__(self, engine: str, found: str = "") -> None:
-        self.engine = engine
-        self.extra = ""
-        there = f" ({found} is)" if found else ""
-        ImportError.__init__(
-            self,
-            f"engine {engine!r} needs a JDK of Java {OLDEST} or newer with Maven, which"
-            f" is not installed{there}: put java, javac and mvn on the path, from your"
-            " system's packages for example",
-        )
+NEEDS: Final = (
+    f"a JDK of Java {OLDEST} or newer with Maven",
+    "java, javac and mvn",
+)
+"""What an engine needs that is a program for the JVM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +57,11 @@ class JavaDriver:
     def command(self) -> Sequence[str]:
         """Return what starts it, which is built if it never was.
 
-        Raises MissingJavaError, or DriverBuildError.
+        Raises MissingToolchainError, or DriverBuildError.
         """
         java, javac, mvn = find_java(self.name)
         folder = cache() / f"{self.name}-{self._key(java)}"
-        if not folder.is_dir():
-            with locked(folder):
-                if not folder.is_dir():
-                    self._build(mvn, javac, folder)
+        once(folder, lambda: self._build(mvn, javac, folder))
         path = f"{folder / 'built'}:{folder / 'lib'}/*"
         version = f"-Dengine.version={self.version}"
         return [java, *OPTIONS, version, "-cp", path, ENTRY]
@@ -120,14 +115,14 @@ class JavaDriver:
 
 
 def find_java(engine: str) -> tuple[str, str, str]:
-    """Return the paths of java, javac and mvn; raises MissingJavaError."""
+    """Return the paths of java, javac and mvn; raises MissingToolchainError."""
     java, javac, mvn = (shutil.which(each) for each in ("java", "javac", "mvn"))
     if java is None or javac is None or mvn is None:
-        raise MissingJavaError(engine)
+        raise MissingToolchainError(engine, *NEEDS)
     version = _version(javac, engine)
     found = re.match(r"javac (\d+)", version)
     if found is None or int(found[1]) < OLDEST:
-        raise MissingJavaError(engine, version)
+        raise MissingToolchainError(engine, *NEEDS, version)
     return java, javac, mvn
 
 

@@ -199,11 +199,11 @@ def _part(told: Wire) -> Part:
 
 
 def typescript_loop(profile: str | None = None) -> RemoteStreamLoop:
-    """Return the loop in TypeScript, built if it never was; raises MissingNodeError."""
+    """Return the loop in TypeScript, built once; raises MissingToolchainError."""
     return RemoteStreamLoop("typescript-loop", own_driver("loop", "driver"), profile)
 
 
 def typescript_loop_sketch(profile: str | None = None) -> RemoteStreamLoop:
-    """Return the loop as its decision record sketches it; raises MissingNodeError."""
+    """Return the loop as its record sketches it; raises MissingToolchainError."""
     driver = own_driver("loop", "sketch_driver")
     return RemoteStreamLoop("typescript-loop-sketch", driver, profile)

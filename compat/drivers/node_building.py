@@ -27,10 +27,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from compat.drivers.building import DOWNLOADS, DriverBuildError, cache, locked, said_by
+from compat.drivers.building import (
+    DOWNLOADS,
+    DriverBuildError,
+    MissingToolchainError,
+    cache,
+    once,
+    said_by,
+)
 from compat.drivers.connection import KeptDriver
 from compat.drivers.saying import SubjectMistakeError
-from compat.engines.capabilities import MissingExtraError
 from refengine.testing.owned import run
 
 SOURCES: Final = Path(__file__).parent / "typescript"
@@ -46,19 +52,8 @@ INSTALL: Final = ("ci", "--ignore-scripts", "--no-audit", "--no-fund")
 """What npm is asked for."""
 
 
-class MissingNodeError(MissingExtraError):
-    """There is no Node, or an old one, and an engine is a program for it."""
-
-    def __init__(self, engine: str, found: str = "") -> None:
-        self.engine = engine
-        self.extra = ""
-        there = f" ({found} is)" if found else ""
-        ImportError.__init__(
-            self,
-            f"engine {engine!r} needs Node.js {OLDEST} or newer with npm, which is not"
-            f" installed{there}: put both on the path, from your system's packages for"
-            " example",
-        )
+NEEDS: Final = f"Node.js {OLDEST} or newer with npm", "both"
+"""What an engine needs that is a program for Node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +74,12 @@ class NodeDriver:
     def command(self) -> Sequence[str]:
         """Return what starts it, which is built if it never was.
 
-        Raises MissingNodeError, or DriverBuildError.
+        Raises MissingToolchainError, or DriverBuildError.
         """
         node, npm = find_node(self.name)
         folder = cache() / f"{self.name}-{self._key(node)}"
-        program = folder / "built" / self.folder / f"{self.entry}.js"
-        if not program.is_file():
-            with locked(folder):
-                if not program.is_file():
-                    self._build(npm, node, folder)
-        return [node, str(program)]
+        once(folder, lambda: self._build(npm, node, folder))
+        return [node, str(folder / "built" / self.folder / f"{self.entry}.js")]
 
     def files(self) -> Mapping[str, Path]:
         """Return all that it is made of, by where it stands when it is built."""
@@ -157,21 +148,21 @@ OWN_PACKAGES: Final = "loop"
 def own_driver(folder: str, entry: str) -> KeptDriver:
     """Return the driver of a dialect that was written here; started when it is asked.
 
-    Raises MissingNodeError, or DriverBuildError.
+    Raises MissingToolchainError, or DriverBuildError.
     """
     driver = NodeDriver(f"typescript-{folder}", folder, OWN_PACKAGES, entry)
     return KeptDriver(driver.command)
 
 
 def find_node(engine: str) -> tuple[str, str]:
-    """Return the paths of node and npm; raises MissingNodeError."""
+    """Return the paths of node and npm; raises MissingToolchainError."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
-        raise MissingNodeError(engine)
+        raise MissingToolchainError(engine, *NEEDS)
     version = _version(node, engine)
     major = re.match(r"v(\d+)\.", version)
     if major is None or int(major[1]) < OLDEST:
-        raise MissingNodeError(engine, f"Node.js {version}")
+        raise MissingToolchainError(engine, *NEEDS, f"Node.js {version}")
     return node, npm
 
 
@@ -269,17 +260,14 @@ def _no_such(text: str, here: Path, said: str) -> SubjectMistakeError:
 def subject_command(driver: NodeDriver, subject: ScriptSubject) -> Sequence[str]:
     """Return the command of a driver that can load a subject, made if it never was.
 
-    Raises SubjectMistakeError for one that is not TypeScript, MissingNodeError without
-    Node, or DriverBuildError.
+    Raises SubjectMistakeError for one that is not TypeScript, MissingToolchainError
+    without Node, or DriverBuildError.
     """
     node, program = driver.command()
     home = Path(program).parents[2]
     folder = cache() / "subjects" / f"{driver.name}-{_key(home, subject)}"
-    if not folder.is_dir():
-        folder.parent.mkdir(exist_ok=True)
-        with locked(folder):
-            if not folder.is_dir():
-                _compile(node, home, folder, subject)
+    folder.parent.mkdir(exist_ok=True)
+    once(folder, lambda: _compile(node, home, folder, subject))
     return [node, program, str(folder / "built")]
 
 

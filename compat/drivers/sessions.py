@@ -251,12 +251,12 @@ READS: Final[Mapping[str, tuple[Callable[..., object] | None, ...]]] = MappingPr
 
 
 def typescript_callbacks(profile: str | None = None) -> RemoteCallbacks:
-    """Return sessions in TypeScript, built if they never were; MissingNodeError."""
+    """Return sessions in TypeScript, built once; raises MissingToolchainError."""
     driver = own_driver("callbacks", "driver")
     return RemoteCallbacks("typescript-callbacks", driver, profile)
 
 
 def typescript_callbacks_sketch(profile: str | None = None) -> RemoteCallbacks:
-    """Return sessions as their guide sketches them; raises MissingNodeError."""
+    """Return sessions as their guide sketches them; raises MissingToolchainError."""
     driver = own_driver("callbacks", "sketch_driver")
     return RemoteCallbacks("typescript-callbacks-sketch", driver, profile)

@@ -27,6 +27,8 @@ final class Messages {
     private final Map<ChatMessage, ObjectNode> kept = new IdentityHashMap<>();
     /** The question that a run was given, of which a service is told the text alone. */
     private UserMessage question;
+    /** Whether there was one. */
+    private boolean asks;
 
     List<ChatMessage> read(JsonNode told) {
         List<ChatMessage> read = new ArrayList<>();
@@ -70,7 +72,7 @@ final class Messages {
 
     /** Takes the question that comes last from what a run is given, and returns its text. */
     String question(List<ChatMessage> given) {
-        boolean asks = !given.isEmpty() && given.get(given.size() - 1) instanceof UserMessage;
+        asks = !given.isEmpty() && given.get(given.size() - 1) instanceof UserMessage;
         question = asks ? (UserMessage) given.remove(given.size() - 1) : UserMessage.from(NOTHING);
         return question.singleText();
     }
@@ -79,7 +81,7 @@ final class Messages {
         ArrayNode told = Peer.JSON.createArrayNode();
         for (ChatMessage each : messages) {
             ChatMessage known = known(each);
-            if (known != question || !question.singleText().equals(NOTHING)) told.add(tellOne(known));
+            if (asks || known != question) told.add(tellOne(known));
         }
         return told;
     }
