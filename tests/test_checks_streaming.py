@@ -8,11 +8,13 @@ import pytest
 from property_tests.checks.modes import distributing
 from refengine import ChatModelAgentConfig, Message, StreamReader, build_agent
 from refengine.messages import MessageChunk
+from refengine.testing.scenario_files import read_scenario
 from tests.deciding import OF, accused, decisions, scenario, undecided, worlds
 
 CHECKS = [OF[clause] for clause in {each.clause for each in worlds("streaming")}]
 STREAM = {"name": "t", "kind": "streamable", "chunks": ["a", "b"]}
 CALL = "assistant:[c1:t({})]"
+STREAMED = {"model_script": [{"chunks": ["assistant:a", "assistant:a"]}]}
 
 
 def test_the_fixed_world_of_every_clause_decides_it():
@@ -36,6 +38,18 @@ def test_a_world_whose_stream_breaks_off_need_not_end_the_same():
 
     assert not distributing(scenario({"tools": [broken]}, CALL))
     assert not distributing(scenario({}, answer))
+
+
+@pytest.mark.parametrize("clause", ["STR-015", "STR-017", "INT-005"])
+def test_a_world_whose_consumer_leaves_a_stream_has_no_whole_ones_to_compare(clause):
+    run = {"streaming": True, "checkpoint": "k"}
+    whole, left = (
+        read_scenario({"agent": {}, **STREAMED, "runs": [each]})
+        for each in (run, {**run, "reads": 1})
+    )
+
+    assert OF[clause].meant(whole)
+    assert not OF[clause].meant(left)
 
 
 @pytest.mark.parametrize("hook", ["wrap_invokable", "wrap_streamable"])

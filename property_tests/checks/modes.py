@@ -42,9 +42,8 @@ def distributing(scenario: Scenario) -> bool:
 
 def _tells_the_same(scenario: Scenario) -> bool:
     """Tell whether events show whose pieces of calls they bring, and all of them."""
-    leaves = any(run.reads is not None for run in scenario.runs)
     in_turn = not any(map(_in_pieces, scenario.model_script))
-    return distributing(scenario) and in_turn and not leaves
+    return distributing(scenario) and in_turn and scenario.is_read_whole
 
 
 def _one_result(tool: ToolSpec) -> bool:

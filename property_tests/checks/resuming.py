@@ -152,7 +152,7 @@ def _keeps(scenario: Scenario) -> bool:
 
 def _keeps_what_is_read(scenario: Scenario) -> bool:
     """Tell whether some run is kept, and no consumer leaves a stream before its end."""
-    return _keeps(scenario) and all(run.reads is None for run in scenario.runs)
+    return _keeps(scenario) and scenario.is_read_whole
 
 
 def _rows(view: View) -> Iterator[Sequence[RunView]]:

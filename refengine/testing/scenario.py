@@ -459,6 +459,11 @@ class Scenario(Spec):
         return any(run.checkpoint or run.resume for run in self.runs)
 
     @property
+    def is_read_whole(self) -> bool:
+        """Whether the consumer reads each stream to its end."""
+        return all(run.reads is None for run in self.runs)
+
+    @property
     def all_agents(self) -> tuple[AgentSpec, ...]:
         """The agents, one or several."""
         return self.agents if self.agent is None else (self.agent,)
