@@ -87,6 +87,8 @@ class ObservedCosts:
     costs: list[Cost] = field(default_factory=list[Cost])
     growth: list[Growth] = field(default_factory=list[Growth])
     absent: list[Absent] = field(default_factory=list[Absent])
+    told: list[str] = field(default_factory=list[str])
+    """On which frameworks the setup began no span: it may not be on."""
 
 
 def measured(asked: ObservedPlan, report: Report) -> ObservedCosts:
@@ -139,7 +141,7 @@ class _Pair:
             changed = reply["changed"]
             patches = counted(changed, "patch") if changed else "no patch"
             why = f"{setup.name}: no span, {patches}: is it on?"
-            found.absent.append(Absent(peer=self._peer, why=why))
+            found.told.append(f"{self._peer}: {why}")
             if not changed:
                 return
         for costs, growth in taken:
@@ -219,7 +221,7 @@ def _costs(title: str, unit: Unit, sets: Sets, noise: float) -> Sequence[Cost]:
         ratio=more,
         change=change(more, noise),
     )
-    return run, _cost(title, f"one of the {unit} more", 1, one)
+    return run, _cost(title, f"one {unit[:-1]} more", 1, one)
 
 
 def _cost(title: str, what: str, n: int, found: Compared) -> Cost:

@@ -248,6 +248,7 @@ def _observed(request: BenchRequest, setup: Path, report: Report) -> Costs:
         costs=tuple(found.costs),
         growth=tuple(found.growth),
         absent=tuple(found.absent),
+        told=tuple(found.told),
     )
 
 

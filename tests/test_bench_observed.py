@@ -6,7 +6,7 @@ from benchmarks import observed
 from benchmarks.rows import NotMeasuredError
 from benchmarks.running import BenchRequest, measured
 from compat.cli.main import main
-from compat.report.cost_says import says
+from compat.report.cost_says import says, says_not
 
 SQUARED = """
     from tests import peers_fakes
@@ -53,7 +53,10 @@ def test_setup_that_works_the_square_of_the_handlers_grows_faster_than_the_work(
     assert growth.rise.low > 2
     assert [point.n for point in growth.points] == [0, 1, 10, 30]
     assert any("grows faster than the work" in each for each in says(found))
-    assert found.absent[0].why == "tracing.py: no span, 1 patch: is it on?"
+    assert [each.name for each in found.costs] == [
+        f"GROWING 1: before_model, handlers: {what}"
+        for what in ("a run without handlers", "one handler more")
+    ]
 
 
 def test_setup_that_changes_nothing_has_no_numbers_and_is_asked_whether_it_is_on(
@@ -63,7 +66,20 @@ def test_setup_that_changes_nothing_has_no_numbers_and_is_asked_whether_it_is_on
     found = observing("VERSION = 1")
 
     assert not found.costs
-    assert found.absent[0].why == "tracing.py: no span, no patch: is it on?"
+    assert "GROWING: tracing.py: no span, no patch: is it on?" in "\n".join(
+        says_not(found)
+    )
+
+
+def test_framework_that_was_measured_is_not_called_absent(observing):
+    """It is told that the setup began no span there, which is no word of absence."""
+    found = observing(SQUARED)
+
+    assert found.costs
+    assert not found.absent
+    told = "\n".join(says_not(found))
+    assert "GROWING: tracing.py: no span, 1 patch: is it on?" in told
+    assert "absent" not in told
 
 
 def test_setup_that_fails_is_named_with_its_line(observing):

@@ -11,6 +11,7 @@ import pytest
 
 from compat.verdicts.conformance import ClauseResult, EngineSummary, Footer
 from property_tests.generating import generated
+from property_tests.judging.inputs import smallest_corpus
 from property_tests.registry import contract
 from tests.commands import read_stream, refengine
 from tests.few_worlds import LAW, judging_in
@@ -183,6 +184,39 @@ def test_reader_that_leaves_costs_no_report(tmp_path: Path) -> None:
 
     assert (done.returncode, done.stderr) == (0, b"")
     assert json.loads((tmp_path / "out.json").read_text())["exit"] == 0
+
+
+@pytest.mark.parametrize("more", [("--examples", "3"), ("--seed", "1")])
+def test_the_smallest_set_has_no_other_worlds(
+    more: tuple[str, str], tmp_path: Path
+) -> None:
+    done = conform("reference", "--smallest", *more, at=tmp_path)
+
+    assert done.returncode == 2
+    assert f"{more[0]} with --smallest, which has fixed cases only" in done.stderr
+
+
+def test_the_smallest_set_has_one_case_of_each_clause(tmp_path: Path) -> None:
+    body = """
+from dataclasses import replace
+class Backwards(Right):
+    name = "backwards"
+    async def build(self, config, on_notice):
+        turned = replace(config, handlers=config.handlers[::-1])
+        return await super().build(turned, on_notice)
+"""
+    mine = engine(tmp_path, body)
+    line = f"{mine}:Backwards", "-k", "ORD-001", "-k", "TOOL-001"
+
+    done = conform(*line, "--smallest", "--events", "events.jsonl", at=tmp_path)
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    cases = [each.clause for each in smallest_corpus(0).corpus.worlds]
+    assert len(cases) == len(set(cases)) > 250
+    assert f"{len(cases)} worlds" in done.stdout
+    assert "note: the smallest set: one fixed case of each clause" in done.stdout
+    verdicts = {name: each.verdict for name, each in judged(tmp_path).items()}
+    assert verdicts == {"ORD-001": "fail", "TOOL-001": "pass"}
 
 
 def test_a_selection_without_any_check_is_refused(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from compat.cli.conform_kinds import (
     check_dialect,
     check_observer,
     check_packages,
+    check_smallest,
 )
 from compat.cli.shared_options import CLUSTER, clauses, engine_profile, jobs
 from compat.cli.spread_on import spread_on
@@ -124,6 +125,12 @@ def _files(command: F) -> F:
     default=EXAMPLES,
     part=WORLDS_PART,
 )
+@flag(
+    "--smallest",
+    about="one fixed case of each clause and no other world, to see soon whether an"
+    " engine broke",
+    part=WORLDS_PART,
+)
 @option(
     "--seed",
     about="other numbers, other worlds",
@@ -183,6 +190,7 @@ def conform(  # noqa: PLR0913  # options of a command line
     profile: str | None,
     spoken: str | None,
     examples: int,
+    smallest: bool,
     seed: int,
     worlds: tuple[Path, ...],
     timeout: float,
@@ -209,6 +217,7 @@ def conform(  # noqa: PLR0913  # options of a command line
     check_arguments(engines=bool(engines), stores=bool(stores))
     dialect = check_observer(engines) if observer else check_dialect(engines, spoken)
     check_packages(engines)
+    check_smallest()
 
     from compat.environments.workers import chosen_python
     from compat.report.conform_files import check_paths, write_reports
@@ -247,7 +256,7 @@ def conform(  # noqa: PLR0913  # options of a command line
             judged = dialect_judgement(DialectRequest(dialect=family, **asked), line)
         else:
             asked |= {"engines": engines, "profile": profile, "known": known}
-            asked |= {"worlds": worlds}
+            asked |= {"worlds": worlds, "smallest": smallest}
             spread = stack.enter_context(spread_on("conform", on, shown=False))
             request = ConformRequest(spread=spread, **asked)
             judged = stack.enter_context(judging(request, line))

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 import click
+from click.core import ParameterSource
 
 from compat.cli.command import refuse
 
@@ -17,6 +18,7 @@ ENGINES_ONLY: Final[Mapping[str, str]] = MappingProxyType(
         "profile": "a store has no profile",
         "spoken": "a store has no dialect",
         "worlds": "the worlds of a store are calls, and no sessions",
+        "smallest": "its worlds are calls, and few",
         "known": "known failures are pinned to scenarios of engines",
         "packages": "a store is judged with what refengine itself runs with",
         "shown": "a failure of a store is told with all its calls",
@@ -30,6 +32,7 @@ ENGINES_ONLY: Final[Mapping[str, str]] = MappingProxyType(
 DIALECTS_WITHOUT: Final[Mapping[str, str]] = MappingProxyType(
     {
         "worlds": "sessions of your own are sessions of engines",
+        "smallest": "--examples 0 leaves its fixed cases, which are few",
         "on": "the worlds of a dialect take seconds, which is what one unit takes",
         "shown": "a failure of a dialect is told with the observations near it",
     }
@@ -41,6 +44,7 @@ OBSERVERS_WITHOUT: Final[Mapping[str, str]] = MappingProxyType(
     {
         "spoken": "engines of a dialect have calls that its worlds do not see",
         "worlds": "the worlds of an observer are its own",
+        "smallest": "the worlds of an observer are few",
         "known": "known failures are pinned to engines",
         "on": "the worlds of an observer take seconds, which is what one unit takes",
         "shown": "a failure of an observer is told with the observations near it",
@@ -129,6 +133,16 @@ def check_packages(engines: Sequence[str]) -> None:
     for each in filter(is_driver, engines):
         what = "is behind a driver, which has no packages of Python to exchange"
         refuse("conform", f"--with {given['packages'][0]}: {each} {what}")
+
+
+def check_smallest() -> None:
+    """Leave with a message if other worlds are asked for beside the smallest set."""
+    context = click.get_current_context()
+    if not context.params["smallest"]:
+        return
+    for name in ("examples", "seed", "worlds"):
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            refuse("conform", f"--{name} with --smallest, which has fixed cases only")
 
 
 def _refuse_all(meaningless: Mapping[str, str], where: str) -> None:

@@ -24,6 +24,7 @@ from property_tests.judging.inputs import (
     corpus_files,
     first_worlds,
     make_corpus,
+    smallest_corpus,
     write_corpus,
 )
 from property_tests.judging.pool import expect_workers
@@ -128,7 +129,9 @@ def judging(
     """
     given = import_files(request.worlds)
     expect_workers(request.python)
-    seed, first = request.seed, first_worlds(request.seed, given)
+    seed = request.seed
+    smallest = smallest_corpus(seed) if request.smallest else None
+    first = smallest.corpus.worlds if smallest else first_worlds(seed, given)
     with ExitStack() as stack:
         files = stack.enter_context(corpus_files())
         write_corpus(SuiteCorpus(first, seed), files.first)
@@ -138,7 +141,7 @@ def judging(
             _ = each.known  # a mistake in its file comes before anything is judged
         # Units are cut from the whole corpus, which is not there yet.
         judges[0].begin(len(first) if request.spread is None else 0)
-        made = make_corpus(
+        made = smallest or make_corpus(
             request.examples, seed, given, first=first, meanwhile=judges[0].go_on
         )
         write_corpus(made.corpus, files.whole)

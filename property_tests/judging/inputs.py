@@ -63,8 +63,8 @@ class ConformRequest(ClauseRequest):
 
     Without Hypothesis only the default worlds are there, which ship. ``known`` is a
     file of known failures, in place of the one that comes with a door. ``worlds`` are
-    files of the user's own sessions. With a ``spread``, units of it are played on a
-    cluster.
+    files of the user's own sessions. In the ``smallest`` set are a fixed case of each
+    clause, and no other world. With a ``spread``, units of it are played on a cluster.
     """
 
     engines: tuple[str, ...]
@@ -72,6 +72,7 @@ class ConformRequest(ClauseRequest):
     profile: str | None = None
     known: Path | None = None
     worlds: tuple[Path, ...] = ()
+    smallest: bool = False
     spread: Spread | None = None
 
     @property
@@ -96,6 +97,18 @@ def first_worlds(
     Raises UnusedFileError and MissingSessionsError.
     """
     return (*fixed_worlds(), *recorded_worlds(seed, given))
+
+
+def smallest_corpus(seed: int) -> MadeCorpus:
+    """Return the first fixed case of each clause, which is the shortest example of it.
+
+    To play all there are takes most doors a minute or two, and what breaks an engine
+    breaks it in one of these, nearly always.
+    """
+    first = {each.clause: each for each in reversed(tuple(fixed_worlds()))}
+    worlds = tuple(each for each in fixed_worlds() if first[each.clause] == each)
+    told = "the smallest set: one fixed case of each clause; without it all are played"
+    return MadeCorpus(SuiteCorpus(worlds, seed), (told,))
 
 
 def nothing() -> None:
