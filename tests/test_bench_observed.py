@@ -54,7 +54,7 @@ def test_setup_that_works_the_square_of_the_handlers_grows_faster_than_the_work(
     assert [point.n for point in growth.points] == [0, 1, 10, 30]
     assert any("grows faster than the work" in each for each in says(found))
     assert [each.name for each in found.costs] == [
-        f"GROWING 1: before_model, handlers: {what}"
+        f"tests.peers_fakes:GROWING 2.14.4: growing, handlers: {what}"
         for what in ("a run without handlers", "one handler more")
     ]
 
