@@ -51,6 +51,7 @@ ALONE = {
     "name of a graph": "x = create_agent(m, name='mine')",
     "form of a question": "x = {'action_request': a, 'config': {'allow': True}}",
     "order of classes": "x = isinstance(a, (TimeoutError, KeyError))",
+    "type of what an agent is given": "x = Agent(m, deps_type=dict)",
     "assertion": "assert a == 3, 'why'",
 }
 

@@ -637,6 +637,8 @@ def normal(node: ast.Call) -> frozenset[object] | None:  # noqa: PLR0911  # one 
         return None
     if name.endswith("Message") and name[0].isupper():
         return UNCOMPARED if name == "ToolMessage" else frozenset(("id",))
+    if name == "Agent":
+        return frozenset(("deps_type",))  # pydantic-ai's, for type checkers alone
     if name in NAMED or name.startswith("with_"):
         return frozenset(("name",))
     return frozenset()
