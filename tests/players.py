@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from compat.migration.described import first_in_time, named
-from compat.migration.differences import TraceChannels, differences
+from compat.migration.differences import TraceChannels
+from compat.migration.pairs import SeenPair
 from compat.verdicts.migration import DescribedDivergence, Exercise
 from compat.verdicts.relations import channels_of
 from refengine.testing import Scenario, World, play_subject, read_scenario, run
@@ -62,8 +62,9 @@ def divergence(
 ) -> DescribedDivergence:
     """Return what the first difference of two subjects in a world is named."""
     ours, theirs = shown(world, old), shown(world, new)
-    found = differences(ours, theirs, channels_of(relation))
-    return named(first_in_time(found), ours, theirs)
+    found = SeenPair(ours, theirs, channels_of(relation)).divergence
+    assert found is not None
+    return found
 
 
 def world(**fields: object) -> Scenario:

@@ -191,6 +191,10 @@ def at(
             ),
         ),
         (
+            at(".name", "EFFECT_CHANGED", "refused", "paid", "effects"),
+            'In the first run, NEW does "paid" where OLD does "refused".',
+        ),
+        (
             found("EFFECT_LOST", {"name": "banner", "data": "on"}, MISSING, "effects"),
             'In the first run, NEW does not do `banner` with "on", and OLD does.',
         ),

@@ -176,6 +176,23 @@ def asking(payload):
     return wrapping(wrap)
 
 
+def gate(lets):
+    """Ask a person, do what comes of it in the call, and put it down."""
+
+    def subject(world):
+        async def wrap(ctx, input, next):
+            if not lets(interrupt("sure?")):
+                world.effect("refused", {"tool": input.name})
+                return ToolCallResult("no")
+            result = await next(ctx, input)
+            world.effect("done", {"tool": input.name})
+            return result
+
+        return [with_invokable_tool_wrapper(wrap)]
+
+    return subject
+
+
 def noting(count):
     """Keep a value for the run that nobody reads."""
 
@@ -214,6 +231,9 @@ ANSWERS = world(
 KEPT = world(
     model_script=["assistant:done"], runs=[{"input": ["user:a"], "checkpoint": "k"}]
 )
+DENIED = CALLS.model_copy(
+    update={"runs": (CALLS.runs[0].model_copy(update={"denies": ("c1",)}),)}
+)
 OPTIONS = CALLS.model_copy(
     update={"runs": (CALLS.runs[0].model_copy(update={"options": {"t": 0}}),)}
 )
@@ -237,6 +257,9 @@ CASES = [
     ("TOOLS_ORDER", CALLS, same, configuring(reversed_tools)),
     ("SETTINGS", OPTIONS, same, wrapping(without_options)),
     ("EXTRA_CALL", CALLS, same, wrapping(twice)),
+    ("AGAINST_NO", DENIED, gate(bool), gate(lambda yes: yes is not None)),
+    ("EXTRA_CALL", CALLS, gate(lambda yes: not yes), gate(bool)),
+    ("MISSING_CALL", CALLS, gate(bool), gate(lambda yes: not yes)),
     ("MISSING_CALL", CALLS, wrapping(as_it_is), wrapping(not_at_all)),
     ("TOOL_ARGUMENTS", CALLS, same, wrapping(with_arguments)),
     ("TOOL_REPLACED", CALLS, same, configuring(other_tool)),
@@ -269,7 +292,6 @@ NOT_HERE = {
     "ARTIFACT": SESSIONS,
     "AUTHOR": SESSIONS,
     "ERROR_CAUSE": SESSIONS,
-    "AGAINST_NO": "graphs that ask a person: tests/test_reported_faults.py",
     "ERROR_WRAPPED": "agents of ADK: tests/test_migrate_adk.py",
     **dict.fromkeys(
         (

@@ -132,6 +132,14 @@ def test_a_name_that_stands_for_something_else_too_is_no_answer(more: str) -> No
     assert len(arms(AFTER.format(line=line, more=more))) == 2
 
 
+@pytest.mark.parametrize(("given", "left"), [("last", 0), ("state['messages'][-2]", 2)])
+def test_the_answer_is_one_where_a_helper_is_given_it(given: str, left: int) -> None:
+    line = f"*_, last = state['messages']\n        self.tell({given})"
+    more = "def tell(self, answer):\n        if answer.type == 'ai': print(answer)"
+
+    assert len(arms(AFTER.format(line=line, more=more))) == left
+
+
 @pytest.mark.parametrize("key", ["post_model_hook", "after_chat_model"])
 def test_a_function_is_a_hook_by_what_it_is_given_as(key: str) -> None:
     text = """

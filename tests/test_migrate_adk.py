@@ -208,6 +208,29 @@ def test_a_message_of_two_texts_has_two_parts() -> None:
 
 
 @needs_adk
+@pytest.mark.parametrize(("streaming", "left"), [(False, "none"), (True, "no parts")])
+def test_an_answer_of_nothing_has_no_content_or_no_parts(
+    streaming: bool, left: str
+) -> None:
+    from google.adk.agents import LlmAgent  # of an extra
+
+    def subject(world: World) -> object:
+        def look(callback_context, llm_response) -> None:
+            content = llm_response.content
+            world.effect("got", "none" if content is None else "no parts")
+            assert content is None or not content.parts
+
+        return LlmAgent(name="a", model=world.as_adk().model, after_model_callback=look)
+
+    run = {"input": ["user:hello"], "streaming": streaming}
+    spec = {"agent": {}, "model_script": ["assistant:"], "runs": [run]}
+    played = play_alone(read_scenario(spec, "here"), subject)
+    effects = [each.data["data"] for each in played.trace.of("effect")]
+
+    assert effects == [left]
+
+
+@needs_adk
 def test_wrong_ports_are_told_by_what_they_change(folder) -> None:
     found = judged(folder, "blocks", "blind", "elsewhere")
 

@@ -51,6 +51,7 @@ ALONE = {
     "name of a graph": "x = create_agent(m, name='mine')",
     "form of a question": "x = {'action_request': a, 'config': {'allow': True}}",
     "order of classes": "x = isinstance(a, (TimeoutError, KeyError))",
+    "type of what an agent is given": "x = Agent(m, deps_type=dict)",
     "assertion": "assert a == 3, 'why'",
 }
 
@@ -118,6 +119,18 @@ if __name__ == "__main__":
 """
 
     assert small_changes(source) == []
+
+
+@pytest.mark.parametrize(
+    ("base", "given", "left"),
+    [("BasePlugin", "'n'", 0), ("BasePlugin", "name='n'", 0), ("Base", "'n'", 1)],
+)
+def test_the_name_of_a_plugin_is_left_alone(base: str, given: str, left: int) -> None:
+    body = f"    def __init__(self):\n        super().__init__({given})"
+
+    found = [each.text for each in small_changes(f"class A({base}):\n{body}\n")]
+
+    assert left == sum("'n' ->" in each for each in found)
 
 
 def test_docstring_of_a_tool_is_shown_to_a_model() -> None:

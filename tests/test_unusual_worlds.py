@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from compat.migration.corpus import make_corpus
+from compat.report.next_step import declarations
+from compat.verdicts.migration import Exercise, Migration
 from refengine.testing.scenario_files import read_scenario
 from refengine.testing.subject_worlds.unusual import UNSPOKEN, Spoken, unusual
 from refengine.testing.subject_worlds.words import Words
@@ -167,6 +169,29 @@ def test_own_tool_is_a_known_one(name: str, *, is_known: bool) -> None:
     }
 
     assert (told(world, spoken) is None) is is_known
+
+
+@pytest.mark.parametrize(
+    ("new", "tool", "proposed"),
+    [
+        ({"ai-sdk": "5"}, {"error": "no"}, "no tool fails"),
+        ({"ai-sdk": "5"}, {"result": "r"}, None),
+        ({"ai-sdk": "4"}, {"error": "no"}, None),
+        ({"langchain": "1"}, {"error": "no"}, None),
+    ],
+)
+def test_where_one_engine_has_two_versions_what_to_declare_is_proposed(
+    new: dict[str, str], tool: dict[str, str], proposed: str | None
+) -> None:
+    world = {"agent": {"tools": [{"name": "t", **tool}]}, "runs": [{"input": GO}]}
+    sides = zip(("old", "new"), ({"ai-sdk": "4"}, new), strict=True)
+    verdict = Migration(
+        *("same-effects", 1, ""),
+        world=read_scenario(world, "here"),
+        exercise={side: Exercise("s", {}, frameworks=f) for side, f in sides},
+    )
+
+    assert (f'  outside = ["{proposed}"]' in [*declarations(verdict)]) is bool(proposed)
 
 
 def test_corpus_says_which_of_its_worlds_are_unusual() -> None:

@@ -155,6 +155,99 @@ def test_failures_are_counted_of_each_tool_or_of_all(tmp_path: Path) -> None:
     assert told(tmp_path, old, wrong, FAMILY)
 
 
+CUTS = """
+from refengine import AgentMiddleware, StreamReader, StreamToolCallResult
+from refengine import ToolMiddleware
+
+def subject(world):
+    def streamable(inner):
+        async def call(ctx, input):
+            opened = await inner(ctx, input)
+            return StreamToolCallResult(StreamReader(cut(opened.result)))
+
+        return call
+
+    async def cut(pieces):
+        seen = 0
+        async for piece in pieces:
+            {passes}
+            seen += len(piece)
+        if seen > 160:
+            yield "[cut]"
+
+    return [AgentMiddleware(wrap_tool_call=ToolMiddleware(None, streamable))]
+"""
+
+
+def test_a_length_is_passed_before_the_end_of_a_stream(tmp_path: Path) -> None:
+    old = CUTS.format(passes="if seen <= 160: yield piece[:160 - seen]")
+    wrong = CUTS.format(passes="yield piece[:160 - seen]")
+
+    assert told(tmp_path, old, wrong, FAMILY)
+
+
+ENDS = """
+from refengine import AgentMiddleware, StreamReader, StreamToolCallResult
+from refengine import ToolMiddleware
+
+async def ended(pieces):
+    try:
+        async for piece in pieces:
+            yield piece
+    except {within}:
+        yield "[it broke off]"
+
+def subject(world):
+    def streamable(inner):
+        async def call(ctx, input):
+            if input.name != "report":
+                return await inner(ctx, input)
+            try:
+                opened = await inner(ctx, input)
+            except OSError:
+                return StreamToolCallResult(StreamReader(only("[it broke off]")))
+            return StreamToolCallResult(StreamReader(ended(opened.result)))
+
+        return call
+
+    return [AgentMiddleware(wrap_tool_call=ToolMiddleware(None, streamable))]
+
+async def only(text):
+    yield text
+"""
+
+
+def test_a_stream_that_breaks_off_is_told_from_one_that_does_not_open(
+    tmp_path: Path,
+) -> None:
+    old, wrong = (ENDS.format(within=each) for each in ("OSError", "KeyError"))
+
+    assert told(tmp_path, old, wrong, FAMILY)
+
+
+REPEATS = """
+from dataclasses import replace
+from refengine import AgentMiddleware
+
+def subject(world):
+    def dedupe(ctx, state):
+        seen = set()
+        for at, message in enumerate(state.messages):
+            if message.role == "tool" and len(message.content) {sign} 160:
+                if message.content in seen:
+                    state.messages[at] = replace(message, content="[as before]")
+                seen.add(message.content)
+
+    return [AgentMiddleware(before_chat_model=dedupe)]
+"""
+
+
+def test_a_text_of_a_length_is_given_twice(tmp_path: Path) -> None:
+    old, wrong = (REPEATS.format(sign=each) for each in (">=", ">"))
+
+    assert told(tmp_path, old, wrong, FAMILY)
+
+
 PREFIX, INSIDE = 'input.name.startswith("get_")', '"get_" in input.name'
 
 
@@ -249,5 +342,5 @@ def test_these_worlds_are_few_and_none_is_longer_than_a_graph_s() -> None:
     )
     made = [world for _, world in word_edges(words, own_tools=True)]
 
-    assert len(made) <= 23
+    assert len(made) <= 25
     assert max(len(world["runs"]) for world in made) == RUNS

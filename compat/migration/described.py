@@ -144,6 +144,7 @@ def against_no(old: TraceChannels, new: TraceChannels) -> DescribedDivergence | 
 
     asked = [e for e in new.entries("effects") if e.value["name"] == APPROVAL]
     denied = calls([each for each in asked if _is_denied(each.value["data"])])
+    denied |= new.answered_no
     if not denied:
         return None
     ours, theirs = (each.entries("tool_executions") for each in (old, new))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Self, TypeAlias
@@ -229,6 +230,24 @@ class TraceChannels:
             for item in self._seen.of("model_response")
             for call in item["data"]["message"].get("tool_calls", ())
         }
+
+    @property
+    def answered_no(self) -> AbstractSet[tuple[int, str]]:
+        """Runs and ids of the calls that stopped to ask, and were answered no."""
+        self._seen = self._seen or Seen(self.jsonl)
+        denied: set[tuple[int, str]] = set()
+        waiting: list[tuple[int, str]] = []
+        for item in self._seen.of("interrupt", "resume"):
+            if item["kind"] == "interrupt":
+                waiting.append((item["run"], item["call_id"]))
+                continue
+            answers = item["data"]["answers"]
+            if len(answers) == len(waiting):
+                denied.update(
+                    e for e, yes in zip(waiting, answers, strict=True) if yes is False
+                )
+            waiting.clear()
+        return denied
 
     def text(self, channel: str) -> str:
         """Return a channel as canonical JSON: equal texts, equal channels."""

@@ -195,7 +195,21 @@ class SeenPair:
         first = started_by(first_in_time(found), found, self.old, self.new)
         told = named(first, self.old, self.new)
         told = self._worse(found) or told if told.code in MILD else told
+        told = self._call_of(told, found) or told
         return in_hand_over(told, self.old, self.new)
+
+    def _call_of(
+        self, told: DescribedDivergence, found: Sequence[Difference]
+    ) -> DescribedDivergence | None:
+        """Return the call that only one side makes, if it is that of an effect."""
+        calls = (each for each in found if each.channel == "tool_executions")
+        first = next(calls, None) if told.difference.channel == "effects" else None
+        if first is None:
+            return None
+        made = named(first, self.old, self.new)
+        effect, call = (each.where.split(", ") for each in (told, made))
+        is_same = (effect[0], effect[-1]) == (call[0], call[-1])
+        return made if is_same and made.code in ONE_SIDED else None
 
     def _worse(self, found: Sequence[Difference]) -> DescribedDivergence | None:
         """Return one of the worst that this world shows, too."""
@@ -339,6 +353,8 @@ WORST: Final = (
 """What a person has to hear of first, in however few worlds: a tool that runs though a
 person said no, or once more than it should, a person who is not asked, a text that is
 shown though it was taken back."""
+ONE_SIDED: Final = frozenset(("EXTRA_CALL", "MISSING_CALL"))
+"""Calls that only one side makes: told before an effect that is done in the call."""
 MILD: Final = frozenset(("ORDER", "TOOLS_ORDER", "EVENT_ORDER"))
 """Codes that are never told of a world which shows one of the worst."""
 

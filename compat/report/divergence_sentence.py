@@ -166,6 +166,7 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
         ),
         "EFFECT_LOST": Wording(lost="{does_not} do {old}{as_old}"),
         "EFFECT_EXTRA": Wording(added="NEW does {new}{and_old}"),
+        "EFFECT_CHANGED .name": Wording("NEW does {new} where OLD does {old}"),
         "EFFECT_CHANGED": Wording("NEW does {effect} with {new}, and OLD with {old}"),
         "PAIRING": Wording("NEW has call and result paired as {new}, and OLD as {old}"),
         "PAIRING .calls_without_result": Wording(

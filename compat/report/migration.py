@@ -14,7 +14,7 @@ from rich.text import Text
 from compat.report.conform_text import counted, does
 from compat.report.counterexample import code
 from compat.report.divergence_sentence import sentence
-from compat.report.next_step import NextStep
+from compat.report.next_step import NextStep, declarations
 from compat.report.values import Row, both, brief, columns, rows_beside
 from compat.verdicts.migration import (
     SIDES,
@@ -93,6 +93,7 @@ def lines(
         yield Text()
         yield Text("Next:")
         yield from map(_indented, again.lines(shown.innermost or shown.difference))
+        yield from map(_indented, declarations(verdict))
     for allowed in verdict.allowed:
         word = "used" if allowed.used else "UNUSED: its world does not need it"
         yield _indented(

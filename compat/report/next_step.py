@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from compat.verdicts.migration import Difference
+from compat.verdicts.migration import Difference, Migration
+from refengine.testing.subject_worlds.unusual import declarable
 from refengine.testing.trace import MISSING
 
 LONGEST: Final = 80
@@ -39,6 +40,21 @@ class NextStep:
             yield f"  {name} = {_toml(value)}"
         yield f"  world = {_toml(self.world)}"
         yield '  reason = "..."'
+
+
+def declarations(verdict: Migration) -> Iterator[str]:
+    """Yield what to declare if no application has such a world as shows a divergence.
+
+    Only where the sides run on two versions of one engine, which may do otherwise
+    whatever a port does.
+    """
+    built = [each.frameworks for each in verdict.exercise.values()]
+    of_one = len(built) == 2 and built[0].keys() == built[1].keys()  # both
+    if verdict.world is None or not of_one or built[0] == built[1]:
+        return
+    for name, why in declarable(verdict.world):
+        yield f"If your application has no such world ({why}), declare it there:"
+        yield f"  outside = [{_toml(name)}]"
 
 
 def _narrower(found: Difference) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ messages away, nothing is certain.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -40,6 +40,7 @@ HANDED: Final = ast.Attribute(ast.Name("hook", ast.Load()), "messages", ast.Load
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 Calls: TypeAlias = Mapping[str, Sequence[ast.Call]]
+Names: TypeAlias = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +59,24 @@ class Handed:
         nodes = tuple(ast.walk(tree))
         calls = _calls_in(nodes)
         bound = [*_bindings(nodes, calls)]
-        self._messages: frozenset[str] = _names_of_messages(bound)
+        self._messages: frozenset[str] = _only_so(
+            bound, lambda x, names: bool(x.value and _is_messages(x.value, names))
+        )
         self._known: bool = not any(map(_takes_away, nodes))
         self._known &= not any(map(_reads_what_it_put, nodes))
         hooks = [*_hooks_after(nodes)]
         self._answers: frozenset[str] = frozenset()
         if len({each.name.removeprefix("a") for each in hooks}) == 1:
             inside = {id(node) for hook in hooks for node in ast.walk(hook)}
-            names = {each.name for each in bound}
-            others = {x.name for x in bound if not self._is_last(x, inside)}
-            self._answers = frozenset(names - others)
+            self._answers = _only_so(
+                bound,
+                lambda x, names: self._is_last(x, inside) or _is_one_of(x, names),
+            )
         self._results: frozenset[str] = frozenset()
         if "Command" not in calls:
-            other = {x.name for x in bound if not _is_result(x.value)}
-            self._results = frozenset(x.name for x in bound) - other
+            self._results = _only_so(
+                bound, lambda x, names: _is_result(x.value) or _is_one_of(x, names)
+            )
 
     def is_messages(self, value: ast.expr) -> bool:
         """Tell whether a value is a list of messages that is never empty."""
@@ -108,6 +113,23 @@ class Handed:
                 return False
 
 
+def _only_so(
+    bound: Sequence[Bound], fits: Callable[[Bound, Names], bool]
+) -> frozenset[str]:
+    """Return the names that fit wherever they are bound, if these names do."""
+    names = frozenset(each.name for each in bound)
+    while True:
+        left = names - {each.name for each in bound if not fits(each, names)}
+        if left == names:
+            return names
+        names = left
+
+
+def _is_one_of(bound: Bound, names: Names) -> bool:
+    """Tell whether a name is bound to what another one stands for."""
+    return isinstance(bound.value, ast.Name) and bound.value.id in names
+
+
 def _is_result(value: ast.expr | None) -> bool:
     """Tell whether a value is what a wrapper of calls is given by the next one."""
     match value:
@@ -117,20 +139,6 @@ def _is_result(value: ast.expr | None) -> bool:
             return name in NEXT
         case _:
             return False
-
-
-def _names_of_messages(bound: Sequence[Bound]) -> frozenset[str]:
-    """Return the names that stand for messages wherever the module binds them."""
-    names = frozenset(each.name for each in bound)
-    while True:
-        left = names - {
-            each.name
-            for each in bound
-            if each.value is None or not _is_messages(each.value, names)
-        }
-        if left == names:
-            return names
-        names = left
 
 
 def _is_messages(value: ast.expr, names: frozenset[str]) -> bool:  # noqa: PLR0911  # a table: one return a kind

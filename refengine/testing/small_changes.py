@@ -10,7 +10,7 @@ cosmic-ray drops no statement, ``await`` or argument: so these are ours.
 
 What nothing can show is left alone: annotations, docstrings (but those of tools, which
 the model is shown), ``__all__``, imports, assertions, texts of errors, names of
-handlers, of graphs and of loggers, and what is only for type checkers, or for hooks
+handlers, plugins, graphs and loggers, and what is only for type checkers, or for hooks
 that are handed what no framework does.
 """
 
@@ -135,6 +135,7 @@ class _Finder:
         self._known: dict[str, object] = {}
         self._raising = False
         self._of_class = False
+        self._of_plugin = False
         self._handed = Handed(tree)
         self._ends: set[int] = set()
 
@@ -228,11 +229,13 @@ class _Finder:
                     self._expr(each, Place(args, field, at))
 
     def _class(self, node: ast.ClassDef) -> None:
-        outside, self._of_class = self._of_class, True
+        outside = self._of_class, self._of_plugin
+        self._of_class = True
+        self._of_plugin = any(plain(each).endswith("Plugin") for each in node.bases)
         for at, each in enumerate(node.body):
             if not left_alone(each, of_class=True):
                 self._stmt(each, Place(node, "body", at))
-        self._of_class = outside
+        self._of_class, self._of_plugin = outside
 
     def _parts(self, node: ast.AST) -> None:
         """Go into all parts of a node that are code."""
@@ -368,6 +371,8 @@ class _Finder:
         if skipped is None:
             return
         name = plain(node.func)
+        if self._of_plugin and name == "super().__init__":
+            skipped = frozenset((0, "name"))
         self._expr(node.func, Place(node, "func"))
         self._swapped(node.args)
         last = len(node.args) - 1
@@ -632,6 +637,8 @@ def normal(node: ast.Call) -> frozenset[object] | None:  # noqa: PLR0911  # one 
         return None
     if name.endswith("Message") and name[0].isupper():
         return UNCOMPARED if name == "ToolMessage" else frozenset(("id",))
+    if name == "Agent":
+        return frozenset(("deps_type",))  # pydantic-ai's, for type checkers alone
     if name in NAMED or name.startswith("with_"):
         return frozenset(("name",))
     return frozenset()

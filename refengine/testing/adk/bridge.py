@@ -6,6 +6,7 @@ Model and tools are the world's, as ADK has such.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
+from functools import partial
 from typing import Any, Final, cast
 
 from google.adk.artifacts import BaseArtifactService, InMemoryArtifactService
@@ -87,7 +88,8 @@ class WorldLlm(BaseLlm):
     ) -> AsyncGenerator[LlmResponse, None]:
         """Yield the script's next answer; raises what is scripted."""
         world, asked = cast("World", self.world), self._asked(llm_request)
-        async for each in answered(world, asked, _response, stream=stream):
+        response = partial(_response, empty=STREAMED if stream else None)
+        async for each in answered(world, asked, response, stream=stream):
             yield each
 
     def _asked(self, request: LlmRequest) -> FlowAsked:
@@ -103,10 +105,15 @@ class WorldLlm(BaseLlm):
         )
 
 
-def _response(answer: FlowAnswer) -> LlmResponse:
-    made = LlmResponse(
-        content=content_of(answer.message), partial=answer.partial or None
-    )
+STREAMED: Final = types.Content(role="model", parts=[])
+"""How an answer of nothing ends a stream; in one piece it has no content at all."""
+
+
+def _response(answer: FlowAnswer, empty: types.Content | None) -> LlmResponse:
+    message = answer.message
+    says = answer.partial or message.content or message.tool_calls
+    content = content_of(message) if says else empty
+    made = LlmResponse(content=content, partial=answer.partial or None)
     if not answer.partial:
         made.usage_metadata = types.GenerateContentResponseUsageMetadata(
             prompt_token_count=answer.words_asked,

@@ -44,7 +44,8 @@ PATHS: Final = 2
 class TextTurn:
     """Texts in one turn: the user's, those that tools give, arguments, the answer.
 
-    ``is_all`` says that it is all of the arguments, where it is no value in them.
+    ``is_all`` says that it is all of the arguments, where it is no value in them, and
+    ``streamed`` are texts that tools give which do nothing but stream.
     """
 
     user: str
@@ -52,6 +53,7 @@ class TextTurn:
     given: str
     last: str
     is_all: bool = False
+    streamed: tuple[str, ...] = ()
 
 
 def text_edges(words: Words) -> Sequence[tuple[Iterator[TextTurn], int]]:
@@ -98,9 +100,11 @@ def letters(words: Words) -> Iterator[TextTurn]:
     """
     for length in _lengths(words)[:LENGTHS]:
         fewer = [char * (length - 1) for char in (TWO_BYTES, FOUR_BYTES)]
+        twice = TWO_BYTES * length  # for who looks for what was said before
         more = [f"a{char * length}" for char in (TWO_BYTES, FOUR_BYTES)]
-        yield TextTurn(fewer[0], tuple(fewer), fewer[0], fewer[0])
-        yield TextTurn(more[1], tuple(more), more[0], more[1])
+        yield TextTurn(fewer[0], (*fewer, twice, twice), fewer[0], fewer[0])
+        streamed = more[0], TWO_BYTES * 3 * length  # which goes on behind the length
+        yield TextTurn(more[1], tuple(more), more[0], more[1], streamed=streamed)
 
 
 def trimmed(words: Words) -> Iterator[TextTurn]:

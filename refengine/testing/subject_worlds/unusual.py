@@ -249,6 +249,16 @@ OUTSIDE: Final[Mapping[str, Reasons]] = MappingProxyType(
     }
 )
 """What a migration may declare: no world that breaks one of these is ordinary."""
+PROPOSED: Final = (NONE_FAILS, KNOWN_CALLED, OWN_NAMES, ALONE)
+"""Those of which two engines may do otherwise, whatever a port does."""
+
+
+def declarable(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """Yield what may be declared of two engines so that this world is unusual, why."""
+    for name in PROPOSED:
+        why = OUTSIDE[name](scenario)
+        if why is not None:
+            yield name, why
 
 
 def _threads(runs: Sequence[RunSpec]) -> list[list[RunSpec]]:

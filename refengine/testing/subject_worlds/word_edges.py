@@ -9,7 +9,7 @@ have.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Final
 
 from refengine.messages import ToolCall
@@ -52,6 +52,8 @@ def word_edges(words: Words, *, own_tools: bool) -> Iterator[tuple[str, Data]]:
     errors = words.errors[:ERRORS] or ("boom",)
     for error, tools in (*((each, 1) for each in errors), (errors[0], 2)):
         yield FAMILY, failed_in_turn(words, error, tools)
+    for error in words.errors[:ERRORS]:
+        yield FAMILY, broken_off(words, error)
     for texts in consents(words):
         yield FAMILY, _consented(words, texts)
 
@@ -73,6 +75,21 @@ def failed_in_turn(words: Words, error: str, tools: int) -> Data:
     runs = [{"input": [*GO]} for _ in range(RUNS)]
     script = [*calls, *[DONE] * RUNS]
     return {"agent": {"tools": there}, "model_script": script, "runs": runs}
+
+
+def broken_off(words: Words, error: str) -> Data:
+    """Return a world in which what tools stream breaks off: some of it has come.
+
+    Who guards the opening of a stream alone does not see it.
+    """
+    names = words.some_names[: RUNS // 2]
+    breaks = {"kind": "streamable", "chunks": ["so ", "far"], "stream_error": error}
+    calls = [answer("", _calls(f"b{name}-", [name], "{}")) for name in names]
+    return {
+        "agent": {"tools": [{"name": name, **breaks} for name in names]},
+        "model_script": [*calls, *[DONE] * RUNS],
+        "runs": [{"input": [*GO]} for _ in range(RUNS)],
+    }
 
 
 def failed_once(words: Words) -> Data:
@@ -112,6 +129,10 @@ def _of_texts(words: Words, turns: Sequence[TextTurn], *, own_tools: bool) -> Da
     runs: list[Data] = []
     for at, turn in enumerate(turns):
         gives = [_gives(f"gives{at}x{n}", text) for n, text in enumerate(turn.results)]
+        gives += [
+            {**_gives(f"streams{at}x{n}", text), "kind": "streamable"}
+            for n, text in enumerate(turn.streamed)
+        ]
         asked = _calls(f"g{at}-", [each["name"] for each in gives], "{}")
         is_all = turn.is_all and not own_tools
         given = turn.given if is_all else json_text(dict.fromkeys(keys, turn.given))
@@ -128,8 +149,9 @@ def _of_texts(words: Words, turns: Sequence[TextTurn], *, own_tools: bool) -> Da
 
 
 def _gives(name: str, text: str) -> Data:
-    middle = len(text) // 2
-    chunks = [encoded(text[:middle]), encoded(text[middle:])]
+    # In two pieces and the last letter: who adds up pieces has come to all others then.
+    cuts = (0, len(text) // 2, max(len(text) - 1, 0), len(text))
+    chunks = [encoded(text[at:to]) for at, to in pairwise(cuts)]
     return {"name": name, "kind": "both", "result": encoded(text), "chunks": chunks}
 
 
