@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias, cast
 
 from property_tests.late import LateEngine
+from refengine.errors import ToolResultTypeError
 from refengine.messages import Message
 from refengine.testing.clock import run
 from refengine.testing.doors import Engine
@@ -194,6 +195,11 @@ def _crowd(extensions: str, hook: str) -> ProbeWorld:
     return ProbeWorld({extensions: [*many, {"id": "last", hook: NOTE}]}, _sent)
 
 
+def _refused(trace: Trace) -> bool:
+    """Tell whether a run ended with the error of a result that is no text."""
+    return [each.data.get("class") for each in trace.of("event")][-1:] == [REFUSAL]
+
+
 def _left_whole(trace: Trace) -> bool:
     """Tell whether a run was cancelled, and left a result for its call."""
     (end,) = trace.of("run_end")
@@ -209,6 +215,7 @@ def _handed_back(trace: Trace) -> bool:
 
 
 REQUEST: Final = "model_request"
+REFUSAL: Final = ToolResultTypeError.__name__
 GIVES: Final = frozenset(("model_response", "tool_end"))
 """What an event tells of, where nobody wraps the model and the tools."""
 CROWD: Final = 1_000
@@ -372,6 +379,18 @@ WORLDS: Final[Mapping[str, tuple[ProbeWorld, ...]]] = MappingProxyType(
                 _completed,
                 (FAILS, "assistant:done"),
             ),
+        ),
+        "run_context": (
+            ProbeWorld({}, _has_context, run={"doors": {"context": {"h": "probe"}}}),
+        ),
+        "actions": (
+            ProbeWorld(
+                {"tools": [{**TOOL, "action": {"transfer_to": "probe"}}]},
+                _reached_consumer,
+            ),
+        ),
+        "own_errors": (
+            ProbeWorld({"tools": [{**TOOL, "result": "7", "as_json": True}]}, _refused),
         ),
         "lock_step": (ProbeWorld({}, _waited, late=True),),
     }

@@ -132,6 +132,7 @@ def _without_edits(doc: Doc) -> None:
 def _without_context(doc: Doc) -> None:
     _without_ops(doc, ("ctx_set", "ctx_append"))
     _everywhere(doc, lambda part: part.pop("ctx_append", None))
+    _everywhere(doc, lambda part: part.pop("new_ctx", None))
 
 
 def _without_ops(doc: Doc, names: tuple[str, ...]) -> None:

@@ -44,9 +44,9 @@ from refengine.testing.session import play
 
 ROOT = Path(__file__).parent.parent
 DOORS = {
-    "reference": ("seed-001", 37),
-    "reference-adapted": ("seed-001", 37),
-    "reference-legacy": ("eino-0.7", 27),
+    "reference": ("seed-001", 40),
+    "reference-adapted": ("seed-001", 40),
+    "reference-legacy": ("eino-0.7", 30),
     "langchain": ("langchain-1", 18),
     "langgraph": ("langgraph-prebuilt-1", 14),
     "openai-agents": ("openai-agents-0", 13),

@@ -88,7 +88,7 @@ def test_what_is_built_is_what_the_name_says() -> None:
     assert engine.profile.name == "langchain4j-1"
     assert not engine.assumed
     # what is not declared is skipped: it is pinned
-    assert len(set(CAPABILITIES) - engine.capabilities) == 25
+    assert len(set(CAPABILITIES) - engine.capabilities) == 28
 
 
 @needs_java

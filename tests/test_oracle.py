@@ -78,11 +78,18 @@ def shown_by_agents(where, world) -> Iterator[tuple[str, str]]:
         under.name: written(
             clause, oracle.right(world.scenario, under, frozenset()).entries
         )
-        for under in (() if world.only else PROFILES)
+        for under in _profiles(world)
     }
     usual = told.pop(SEED_001.name, None)
     yield from () if usual is None else [(where, usual)]
     yield from ((f"{where} {e}", text) for e, text in told.items() if text != usual)
+
+
+def _profiles(world):
+    """Return those that a world is shown under: one, if only a few clauses look."""
+    if world.only:
+        return () if world.repeat else (SEED_001,)
+    return PROFILES
 
 
 def written(clause, entries) -> str:

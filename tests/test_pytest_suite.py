@@ -32,11 +32,11 @@ QUICK = ["--engine-clause", LAW, "--engine-examples", "0"]
 DOOR = "property_tests/test_contract.py::test_door[{}]"
 CLAUSE = "property_tests/test_contract.py::test_clause[{}-ORD-001]"
 UNDECLARED = {
-    "langchain": 19,
-    "langgraph": 23,
-    "openai-agents": 24,
-    "pydantic-ai": 20,
-    "strands": 18,
+    "langchain": 22,
+    "langgraph": 26,
+    "openai-agents": 27,
+    "pydantic-ai": 23,
+    "strands": 21,
     "reference": 0,
     "reference-adapted": 0,
     "reference-legacy": 10,

@@ -78,6 +78,9 @@ CAPABILITIES: Final[Mapping[str, str]] = MappingProxyType(
         "failed_history": "a failed run hands back the history and iterations it had",
         "retry": "the model is asked again when it failed",
         "fall_back": "another model is asked when one failed in all its attempts",
+        "run_context": "a run is given a context, as that of an agent inside a tool",
+        "actions": "a tool attaches an action to its result",
+        "own_errors": "errors are refengine's own, with all that they hold",
         "lock_step": "nothing goes on before the consumer has taken the last event",
     }
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
@@ -93,6 +94,8 @@ def _of_run(run: RunSpec, where: str) -> Iterator[tuple[str, str]]:
         yield "resume", where
     if run.cancel is not None:
         yield "cancellation", f"{where}.cancel"
+    if "context" in run.doors:
+        yield "run_context", f"{where}.doors"
     if run.streaming:
         yield "streaming", where
 
@@ -112,16 +115,38 @@ def _of_agent(agent: AgentSpec) -> Iterator[tuple[str, str]]:
         around = handler.wrap_model
         if around is not None and _writes_options(around):
             yield "run_options", f"handlers[{at}].wrap_model"
+    yield from chain.from_iterable(map(_of_tool, _tools(agent)))
     for where, todo in _all_ops(agent):
         yield from _of_ops(todo, where)
     for where, wrap in _wraps(agent):
         yield from _of_wrap(wrap, where)
 
 
+def _of_tool(tool: ops.ToolSpec) -> Iterator[tuple[str, str]]:
+    """Yield what a tool needs that only the objects of ours have."""
+    for capability, needed in (
+        ("run_context", tool.agent is not None),
+        ("actions", tool.action is not None),
+        ("own_errors", tool.as_json),
+    ):
+        if needed:
+            yield capability, f"tool {tool.name!r}"
+
+
+def _tools(agent: AgentSpec) -> Iterator[ops.ToolSpec]:
+    yield from agent.tools
+    for each in agent.middlewares:
+        yield from each.additional_tools
+
+
 def _of_ops(todo: Sequence[ops.Op], where: str) -> Iterator[tuple[str, str]]:
     for op in todo:
         if isinstance(op, ops.CtxSet | ops.CtxAppend):
             yield "context", where
+        if isinstance(op, ops.AppendTools) and op.return_directly is not None:
+            yield "return_directly", where
+        if isinstance(op, ops.GiveBack):
+            yield "own_errors", where
         if isinstance(op, ops.RunLocalSet | ops.RunLocalRead):
             yield "run_locals", where
         if isinstance(op, ops.EditWithMessage):
@@ -129,7 +154,7 @@ def _of_ops(todo: Sequence[ops.Op], where: str) -> Iterator[tuple[str, str]]:
 
 
 def _of_wrap(wrap: ToolWrapSpec, where: str) -> Iterator[tuple[str, str]]:
-    if wrap.ctx_append is not None:
+    if wrap.new_ctx or wrap.ctx_append is not None:
         yield "context", where
     if wrap.rewrite_args is not None and not _is_object(wrap.rewrite_args):
         yield "arguments_text", where
@@ -148,8 +173,7 @@ def _writes_options(wrap: ToolWrapSpec | ModelWrapSpec) -> bool:
 def _asking(agent: AgentSpec) -> Iterator[str]:
     """Yield whatever interrupts a run of the agent."""
     asks = ops.Ask | ops.Interrupts
-    added = (tool for each in agent.middlewares for tool in each.additional_tools)
-    for tool in (*agent.tools, *added):
+    for tool in _tools(agent):
         if tool.interrupt:
             yield f"tool {tool.name!r}"
     for where, todo in _all_ops(agent):
@@ -166,8 +190,7 @@ def _asking(agent: AgentSpec) -> Iterator[str]:
 
 def _all_ops(agent: AgentSpec) -> Iterator[tuple[str, Sequence[ops.Op]]]:
     """Yield what each hook of a pipeline and each tool of an agent does."""
-    added = (tool for each in agent.middlewares for tool in each.additional_tools)
-    for tool in (*agent.tools, *added):
+    for tool in _tools(agent):
         yield f"tool {tool.name!r}", tool.body
     for at, struct in enumerate(agent.middlewares):
         hooks = (*struct.before_chat_model, *struct.after_chat_model)

@@ -140,35 +140,33 @@ class _Agent:
         options: Options | None = None,
         **how: Any,  # noqa: ANN401  # as the agent takes them
     ) -> EngineRun:
-        return _Run(
-            lambda: self._agent.run(messages, stream, options=options, **how),
-            self._patches,
-        )
+        with ExitStack() as stack:
+            _install(self._patches, stack)
+            run = self._agent.run(messages, stream, options=options, **how)
+        return _Run(run, self._patches)
 
     def resume(self, *given: Any, **how: Any) -> EngineRun:  # noqa: ANN401  # as run
-        agent = cast("Any", self._agent)
-        return _Run(lambda: agent.resume(*given, **how), self._patches)
+        with ExitStack() as stack:
+            _install(self._patches, stack)
+            run = cast("Any", self._agent).resume(*given, **how)
+        return _Run(run, self._patches)
 
 
 class _Run:
-    """A run under patches, from before it is made until it is closed."""
+    """A run under patches, from when it is entered until it is closed."""
 
-    def __init__(
-        self, make: Callable[[], EngineRun], patches: Sequence[Installed]
-    ) -> None:
-        self._make = make
+    def __init__(self, run: EngineRun, patches: Sequence[Installed]) -> None:
+        self._run = run
         self._patches = patches
         self._stack = ExitStack()
-        self._run: EngineRun | None = None
 
     @property
     def outcome(self) -> RunResult | None:
-        return None if self._run is None else self._run.outcome
+        return self._run.outcome
 
     async def __aenter__(self) -> Self:
         _install(self._patches, self._stack)
         try:
-            self._run = self._make()
             await self._run.__aenter__()
         except BaseException:
             self._stack.close()
@@ -183,12 +181,9 @@ class _Run:
         /,
     ) -> None:
         with self._stack:
-            if self._run is not None:
-                await self._run.__aexit__(kind, error, trace)
+            await self._run.__aexit__(kind, error, trace)
 
     def __aiter__(self) -> AsyncIterator[AgentEvent]:
-        if self._run is None:
-            raise RuntimeError("iterate over a run inside its 'async with'")
         return self._run.__aiter__()
 
 

@@ -129,7 +129,7 @@ class WorldHandler:
         ctx = self._configure(ctx, config)
         if self._me.waits:
             await self._me.rest()
-        return self._configured(ctx, config)
+        return self._me.left(ctx, self._configured(ctx, config))
 
     def _configure(self, ctx: Context, config: AgentConfig) -> Context:
         self._enter("before_agent", ctx, config_of(config))
@@ -142,17 +142,20 @@ class WorldHandler:
     async def before_model_rewrite_history(
         self, ctx: Context, messages: Sequence[Message]
     ) -> tuple[Context, Sequence[Message]]:
-        return await self._rewrite_later("before_model", ctx, messages)
+        left = await self._rewrite_later("before_model", ctx, messages)
+        return self._me.left(ctx, left)
 
     async def after_model_rewrite_history(
         self, ctx: Context, messages: Sequence[Message]
     ) -> tuple[Context, Sequence[Message]]:
-        return await self._rewrite_later("after_model", ctx, messages)
+        left = await self._rewrite_later("after_model", ctx, messages)
+        return self._me.left(ctx, left)
 
     async def after_agent(self, ctx: Context, messages: Sequence[Message]) -> Context:
         seen = edited(ctx, messages)
         ctx, left = await self._rewrite_later("after_agent", ctx, seen)
-        return ctx if left is messages else ctx.with_value(EDITED, left)
+        ctx = ctx if left is messages else ctx.with_value(EDITED, left)
+        return self._me.left(ctx, ctx)
 
     async def _rewrite_later(
         self, hook: str, ctx: Context, messages: Sequence[Message]

@@ -71,7 +71,11 @@ class ToolSpec(Spec):
     ``description`` and ``parameters``, a JSON schema, are what the model is told of it.
     With ``spoils_options`` it writes into the options that it is given, if it can.
     ``interrupt`` comes after ``body``; ``<resume_data>`` or ``<answer>`` in ``result``
-    and ``chunks`` stand for what the last interrupt of the call was answered.
+    and ``chunks`` stand for what the last interrupt of the call was answered, or what
+    the agent of that number answered, which the tool runs with its own context.
+    With ``as_json`` it gives the value that its result is the JSON of, and no text.
+    ``action`` are fields of the AgentAction that it attaches, and ``wraps_errors`` is
+    what the error wrapper of its stream makes of an error, ``<error>`` in it.
     """
 
     name: str
@@ -91,6 +95,10 @@ class ToolSpec(Spec):
     chunk_ms: int = Field(default=0, ge=0)
     at_most_once: bool = False
     spoils_options: bool = False
+    agent: int | None = Field(default=None, ge=0)
+    as_json: bool = False
+    action: dict[str, JsonValue] | None = None
+    wraps_errors: str | None = None
 
     @property
     def implementation(self) -> str:
@@ -124,10 +132,11 @@ class AppendInstruction(Op):
 
 
 class AppendTools(Op):
-    """Add tools at the end of the list."""
+    """Add tools at the end of the list, each with that flag."""
 
     op: Literal["append_tools"]
     tools: tuple[ToolSpec, ...]
+    return_directly: bool | None = None
 
 
 class RemoveTool(Op):
@@ -259,8 +268,16 @@ class Block(Op):
     op: Literal["block_until_cancel"]
 
 
+class GiveBack(Op):
+    """The hook gives this back in the place of what it should."""
+
+    op: Literal["give_back"]
+    shape: Literal["nothing", "context", "no_messages"]
+
+
 AnyOp: TypeAlias = (
     RecordOp
+    | GiveBack
     | Fail
     | CtxSet
     | CtxAppend

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import Protocol, cast
+from typing import Protocol, TypeVar, cast
 
 from refengine.context import (
     Context,
@@ -30,6 +30,7 @@ from refengine.testing.recorder import Recorder
 from refengine.testing.scripted import scripted_error
 from refengine.tools import Tool, ToolMeta
 
+R = TypeVar("R")
 UNSET = "-"
 MISSING = object()
 
@@ -68,6 +69,7 @@ class Extension:
     runs: Counter[str] = field(default_factory=Counter[str])
     stops: Counter[int] = field(default_factory=Counter[int])
     blocked: bool = False
+    shape: str = ""
 
     def due(self, hook: str, todo: Sequence[ops.Op]) -> Sequence[ops.Op]:
         """Count this run of a hook; return the operations that it is the turn of.
@@ -94,6 +96,12 @@ class Extension:
         if blocked:
             await self.world.recorder.block()
         await self.world.recorder.breathe()
+
+    def left(self, ctx: Context, right: R) -> R:
+        """Return what a hook gives back: what it should, unless it was told else."""
+        shape, self.shape = self.shape, ""
+        others = {"nothing": None, "context": ctx, "no_messages": (ctx, None)}
+        return cast("R", others[shape]) if shape else right
 
     def stop(self, spec: ops.Interrupts | ops.InterruptSpec) -> None:
         """Raise Interrupt the first ``times`` times that this object comes here."""
@@ -142,8 +150,9 @@ def _perform_tools(
 ) -> Context:
     tools: Sequence[ToolMeta] = config.tools or ()
     if isinstance(op, ops.AppendTools):
-        made = [ToolMeta(me.world.tool(me.world.of_run(spec))) for spec in op.tools]
-        _leave(me, config, [*tools, *made])
+        made = (me.world.tool(me.world.of_run(spec)) for spec in op.tools)
+        flagged = [ToolMeta(tool, op.return_directly) for tool in made]
+        _leave(me, config, [*tools, *flagged])
     elif isinstance(op, ops.RemoveTool):
         _leave(me, config, [meta for meta in tools if meta.name != op.name])
     elif isinstance(op, ops.SetTools):
@@ -295,6 +304,8 @@ def perform_any(me: Extension, hook: str, ctx: Context, op: ops.Op) -> Context:
         raise scripted_error(op.text)
     if isinstance(op, ops.Interrupts):
         me.stop(op)
+    elif isinstance(op, ops.GiveBack):
+        me.shape = op.shape
     elif isinstance(op, ops.Ask):
         me.ask(hook, ctx, op)
     elif isinstance(op, ops.CtxSet):

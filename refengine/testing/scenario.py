@@ -7,6 +7,7 @@ it into real objects. The JSON schema is published as ``scenario.schema.json``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from types import UnionType
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import (
@@ -25,6 +26,7 @@ from refengine.testing.ops import (
     Block,
     CallerOp,
     ConfigOp,
+    GiveBack,
     InterruptSpec,
     MessageOp,
     MessageText,
@@ -52,7 +54,8 @@ class ToolWrapSpec(Spec):
     it asks; those that come out of ``next`` it does. ``<answer>`` in a text of it
     stands for what it was answered. ``set_options`` joins the options of this call,
     with ``clear_options`` it stands in their place. With ``new_input`` it hands on an
-    input of its own making in place of the one it got; with ``in_place`` it edits the
+    input of its own making in place of the one it got, with ``new_ctx`` such a context;
+    with ``in_place`` it edits the
     result that it got, and makes no new one. What it streams fails with
     ``stream_error`` after its last chunk.
     """
@@ -66,6 +69,7 @@ class ToolWrapSpec(Spec):
     closure_counter: str | None = None
     by_tool: dict[str, ToolWrapSpec] = Field(default_factory=dict)
     runlocal_get: str | None = None
+    new_ctx: bool = False
     ctx_append: CtxText | None = None
     error: str | None = None
     interrupt: InterruptSpec | None = None
@@ -148,7 +152,7 @@ class MiddlewareSpec(Spec):
     @property
     def awaits(self) -> bool:
         """Whether its callbacks are coroutine functions."""
-        return self.waits or _blocks(self.before_chat_model, self.after_chat_model)
+        return self.waits or _has(Block, self.before_chat_model, self.after_chat_model)
 
 
 class HandlerSpec(Spec):
@@ -181,13 +185,15 @@ class HandlerSpec(Spec):
     @model_validator(mode="after")
     def _plain_does_not_block(self) -> HandlerSpec:
         hooks = self.before_agent, self.before_model, self.after_model, self.after_agent
-        if self.plain and _blocks(*hooks):
-            raise ValueError("'block_until_cancel' needs hooks that are not 'plain'")
+        if self.plain and _has(Block | GiveBack, *hooks):
+            raise ValueError(
+                "'block_until_cancel' and 'give_back' need hooks that are not 'plain'"
+            )
         return self
 
 
-def _blocks(*hooks: Sequence[Op] | None) -> bool:
-    return any(isinstance(op, Block) for todo in hooks for op in todo or ())
+def _has(kinds: type[Op] | UnionType, *hooks: Sequence[Op] | None) -> bool:
+    return any(isinstance(op, kinds) for todo in hooks for op in todo or ())
 
 
 class RetrySpec(Spec):
@@ -365,10 +371,14 @@ class RunSpec(Spec):
     One that ``continues`` is a turn: it starts from the messages of the agent's last
     run, without the one that the engine itself put first, and then its own input.
     ``options`` reach the model and the tools, and a graph by each way in that it has
-    for them; ``doors`` are what its caller gives by one of these alone. It lets the
-    graph run for ``steps``. ``denies`` are ids of tool calls that a person who is asked
-    for approval denies; all others are approved. ``replies`` answer what a graph waits
-    for in turn, and the first again after the last.
+    for them; ``doors`` are what its caller gives by one of these alone, and ``context``
+    also what one of our own agents is given. It lets the graph run for ``steps``.
+    ``denies`` are ids of tool calls that a person who is asked for approval denies; all
+    others are approved. ``replies`` answer what a graph waits for in turn, and the
+    first again after the last.
+
+    An ``early`` run is there before its consumer reads the one before it, and it is
+    read after that: two runs at one time.
 
     Of each stream its consumer reads so many chunks as ``reads`` says, all of them by
     default, and closes it.
@@ -384,6 +394,7 @@ class RunSpec(Spec):
 
     input: tuple[MessageText, ...] = ()
     continues: bool = False
+    early: bool = False
     options: dict[str, JsonValue] = Field(default_factory=dict)
     doors: dict[ValueDoor, dict[str, JsonValue]] = Field(
         default_factory=dict[ValueDoor, dict[str, JsonValue]]
@@ -405,12 +416,14 @@ class RunSpec(Spec):
 
     @model_validator(mode="after")
     def _resume_takes_no_input(self) -> RunSpec:
-        begins = self._given("input", "continues", "streaming", "checkpoint")
+        begins = self._given("input", "continues", "early", "streaming", "checkpoint")
         goes_on = self._given("targets", "answers", "rebuild")
         if self.resume is not None and begins:
             raise ValueError(f"a run that resumes has no {begins[0]!r}")
         if self.resume is None and goes_on:
             raise ValueError(f"{goes_on[0]!r} needs 'resume'")
+        if self.early and self.continues:
+            raise ValueError("a run that is 'early' cannot go on from the one before")
         if self.targets and self.answers != "all":
             raise ValueError("give either 'targets' or 'answers'")
         return self

@@ -15,9 +15,12 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import suppress
-from typing import Any, Literal, TypeAlias
+from functools import partial
+from typing import Any, Literal, TypeAlias, cast
 
+from refengine.chain import attach_action
 from refengine.context import Context
+from refengine.events import AgentAction
 from refengine.interrupts import Interrupt, interrupt, is_reentry
 from refengine.messages import Json, Message, MessageChunk, join_chunks
 from refengine.stream import StreamReader
@@ -278,6 +281,11 @@ def _spoil(options: Any) -> None:  # noqa: ANN401  # whatever an engine hands on
         options["spoiled"] = True
 
 
+def _wrapped(text: str, error: Exception) -> Exception:
+    """Return what an error wrapper of that text makes of an error."""
+    return scripted_error(text.replace("<error>", str(error)))
+
+
 class RecordingTool:
     """A tool that gives what its spec says and records each execution.
 
@@ -311,7 +319,7 @@ class RecordingTool:
         answer = await self._begin("invoke", ctx, arguments, options)
         result = _with_answer(self._result(ctx, arguments), answer)
         self.recorder.add("tool_end", {"result": result}, ctx.tool_call_id)
-        return result
+        return cast("str", json.loads(result)) if self._spec.as_json else result
 
     async def _stream(
         self, ctx: Context, arguments: str, options: Options
@@ -321,7 +329,9 @@ class RecordingTool:
         whole = (self._result(ctx, arguments),)
         chunks = whole if cut is None else tuple(map(decoded, cut))
         chunks = tuple(_with_answer(chunk, answer) for chunk in chunks)
-        return StreamReader(self._chunks(chunks, ctx))
+        wraps = self._spec.wraps_errors
+        wrapper = None if wraps is None else partial(_wrapped, wraps)
+        return StreamReader(self._chunks(chunks, ctx), error_wrapper=wrapper)
 
     def _result(self, ctx: Context, arguments: str) -> str:
         call_id = ctx.tool_call_id or ""
@@ -340,6 +350,8 @@ class RecordingTool:
         self._start(mode, ctx, arguments, options)
         if self._spec.spoils_options:
             _spoil(options)
+        if self._spec.action is not None:
+            attach_action(AgentAction(**cast("Any", self._spec.action)))
         if self._spec.delay_ms:
             await asyncio.sleep(self._spec.delay_ms / 1000)
         if self.recorder.cancelled:

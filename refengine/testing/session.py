@@ -18,6 +18,7 @@ from operator import is_
 from typing import Any, Final, TypeAlias, cast
 
 from refengine.agent import ChatModelAgentConfig
+from refengine.context import Context
 from refengine.errors import HookError, HookReturnError, RefengineError, WillRetryError
 from refengine.events import AgentEvent, Chunk, Notice
 from refengine.interrupts import Interrupt, Pending
@@ -130,6 +131,7 @@ class Session:
         self._given: list[GivenConfig] = []
         self._left: dict[int, Sequence[Message]] = {}
         self._outcome: RunResult | None = None
+        self._early: dict[int, tuple[GivenRun, EngineRun]] = {}
         self._asked = 0.0
         self._reads: int | None = None
         self._pending: dict[str, Sequence[Pending]] = {}
@@ -145,6 +147,7 @@ class Session:
             model_seconds=self._seconds,
             keeper=self._keeper,
         )
+        world.asks = self._ask_agent
         if self._dress is not None:
             # Whether equal names are refused is no matter of who stands beside them.
             world.name_handlers_apart()
@@ -208,17 +211,17 @@ class Session:
         if anew and not await self._rebuild(spec.agent):
             return
         world = self._worlds[spec.agent]
-        earlier = self._left.get(spec.agent, ()) if spec.continues else ()
-        messages = [*earlier, *map(parse_message, spec.input)]
-        given = GivenRun(messages, spec.options)
+        given, run = self._early.pop(number, None) or (self._given_of(spec), None)
         turn: dict[str, Json] = {"continues": True} if spec.continues else {}
         if spec.resume is not None:
             turn = {"resume": spec.resume}
-        seen = messages_seen(messages)
+        seen = messages_seen(given.messages)
         self._recorder.add("run_start", {"messages": seen, **turn})
         self._outcome, self._interrupts, self._reads = None, (), spec.reads
         try:
-            await self._consumed(spec, given)
+            run = run or self._started(spec, given)
+            self._make_early(number + 1)
+            await self._consumed(spec, run)
             outcome = self._outcome
         except KeepsNothingError as error:
             self._refused(error)
@@ -235,12 +238,23 @@ class Session:
         self._look_at(given, self._given[spec.agent])
         self._caller(spec.after, spec.agent)
 
-    async def _consumed(self, spec: RunSpec, given: GivenRun) -> None:
+    def _given_of(self, spec: RunSpec) -> GivenRun:
+        earlier = self._left.get(spec.agent, ()) if spec.continues else ()
+        return GivenRun([*earlier, *map(parse_message, spec.input)], spec.options)
+
+    def _make_early(self, number: int) -> None:
+        """Make the run of that number, if it is to be there before the last is read."""
+        for spec in self._scenario.runs[number - 1 : number]:
+            if spec.early:
+                given = self._given_of(spec)
+                self._early[number] = given, self._started(spec, given)
+
+    async def _consumed(self, spec: RunSpec, run: EngineRun) -> None:
         """Read the events of a run to its end, or until it is cancelled as asked."""
         if spec.cancel is None:
-            await self._consume(self._started(spec, given))
+            await self._consume(run)
             return
-        playing = asyncio.ensure_future(self._consume(self._started(spec, given)))
+        playing = asyncio.ensure_future(self._consume(run))
         self._recorder.cancel_at(spec.cancel.when, spec.cancel.nth, playing.cancel)
         try:
             await playing
@@ -257,7 +271,9 @@ class Session:
 
     def _started(self, spec: RunSpec, given: GivenRun) -> EngineRun:
         agent = self._agents[spec.agent]
-        options = {"options": given.options} if spec.options else {}
+        options: dict[str, Any] = {"options": given.options} if spec.options else {}
+        if "context" in spec.doors:
+            options["ctx"] = Context(spec.doors["context"])
         if spec.resume is None and spec.checkpoint is None:
             return agent.run(given.messages, stream=spec.streaming, **options)
         if not hasattr(agent, "resume"):
@@ -271,6 +287,16 @@ class Session:
         entry = {"checkpoint": spec.resume, "answers": answers}
         self._recorder.add("resume", entry)
         return keeping.resume(spec.resume, answers, **options)
+
+    async def _ask_agent(self, number: int, ctx: Context) -> str:
+        """Run an agent inside a tool of another one; put down where its events are."""
+        agent = cast("Any", self._agents[number])  # one that is given contexts
+        async with agent.run([Message("user", "go")], ctx=ctx) as run:
+            async for event in run:
+                path = list(event.run_path)
+                self._recorder.note({"at": "inner", "path": path}, event.call_id)
+        answer = run.outcome.answer
+        return "" if answer is None else str(answer.content)
 
     async def _consume(self, started: EngineRun) -> None:
         run = started
@@ -410,7 +436,7 @@ class Session:
                 del point["of"]
             if point.get("by") in self._unnamed:
                 del point["by"]
-        broke = {} if self._dress is None else told(error)
+        broke = _place(error) if self._dress is None else told(error)
         return {"error": point, "class": class_of(error), **broke}
 
     def _notice(self, notice: Notice) -> None:
@@ -432,6 +458,11 @@ async def play(
     ``leaves`` each run behind so many events, None for never.
     """
     return await Session(scenario, engine, rebuild=rebuild, leaves=leaves).play()
+
+
+def _place(error: BaseException) -> dict[str, Json]:
+    """Return where in the list the handler stands whose hook an error is of."""
+    return {"position": error.position} if isinstance(error, HookError) else {}
 
 
 def _succeeded(outcome: RunResult) -> bool:

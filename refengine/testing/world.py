@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -80,6 +80,10 @@ def _json_of(name: object, data: object) -> Json:
     return seen
 
 
+async def _alone(number: int, _: Context) -> str:
+    raise LookupError(f"no session is played that has an agent {number}")
+
+
 _AS_JSON: Final = json.JSONEncoder(allow_nan=False).encode
 """Raises ValueError where a number is none; made once, for it is used all the time."""
 
@@ -141,6 +145,8 @@ class World:
         self.wire: str | None = None
         self.half: SessionHalf | None = None
         """Which half of a session is played that is handed over; None if all of it."""
+        self.asks: Callable[[int, Context], Awaitable[str]] = _alone
+        """Runs another agent of the session, for a tool, and returns its answer."""
         self.tells_nodes = False
         """Whether a graph's run says through which nodes it went."""
         self.clock: Clock = Clock()
@@ -356,6 +362,9 @@ class World:
         return self._states
 
     def _body(self, spec: ToolSpec) -> Body | None:
+        number = spec.agent
+        if number is not None:
+            return lambda ctx: self.asks(number, ctx)
         if not spec.body:
             return None
         me = Extension(self, spec.name)

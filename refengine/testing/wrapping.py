@@ -74,8 +74,7 @@ class Made(Generic[R]):
         if spec.runlocal_get is not None:
             found = local_entry(ctx, spec.runlocal_get)
             self._note({"runlocal_get": found}, value.call_id)
-        if spec.ctx_append is not None:
-            ctx = appended(ctx, spec.ctx_append.key, spec.ctx_append.text)
+        ctx = _handed_on(spec, ctx)
         if spec.error is not None:
             raise scripted_error(spec.error)
         if spec.interrupt is not None:
@@ -183,6 +182,13 @@ class Made(Generic[R]):
     def _note(self, entry: Mapping[str, object], call_id: str) -> None:
         seen = {"at": self.at, "by": self.me.label, **entry}
         self.me.world.recorder.note(seen, call_id)
+
+
+def _handed_on(spec: ToolWrapSpec, ctx: Context) -> Context:
+    """Return the context that a wrapper hands on."""
+    ctx = Context() if spec.new_ctx else ctx
+    more = spec.ctx_append
+    return ctx if more is None else appended(ctx, more.key, more.text)
 
 
 S = TypeVar("S", ToolWrapSpec, ModelWrapSpec)

@@ -289,6 +289,7 @@ RUN = MappingProxyType(
     {
         "streaming": {"called": {"stream": False}},
         "run_options": {"called": {"options": None}},
+        "run_context": {"called": {"ctx": None}},
         "cancellation": {"told": Lossy},
         "lock_step": {"told": Ahead},
     }

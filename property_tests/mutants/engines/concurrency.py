@@ -22,6 +22,7 @@ from refengine.messages import Message
 from refengine.plan import OnNotice
 from refengine.profile import Profile, choosing
 from refengine.testing.doors import EngineAgent, EngineRun, ReferenceEngine
+from refengine.tools import NO_OPTIONS
 
 
 def _cancelling(*, where_sequential: bool) -> Door:
@@ -56,6 +57,27 @@ def _names_of_all_agents() -> Sequence[Patch]:
         return collect
 
     return (patch("extensions.collect", replaced),)
+
+
+def _options_of_last() -> Sequence[Patch]:
+    """Keep options on the agent, where the run that is made next writes its own."""
+    last: dict[str, Given] = {}
+
+    def made(right: Right) -> Right:
+        def run(self: Given, *given: Given, **how: Given) -> Given:
+            last["options"] = how.get("options") or NO_OPTIONS
+            return right(self, *given, **how)
+
+        return run
+
+    def begun(right: Right) -> Right:
+        def events(self: Given, loop: Given, saved: Given) -> Given:
+            loop.options = last["options"]
+            return right(self, loop, saved)
+
+        return events
+
+    return patch("agent.run", made), patch("run.events", begun)
 
 
 class _LastBuiltEngine:
@@ -144,5 +166,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "The iterations of an agent are counted through all its runs.",
         "CONC-008",
         PatchedDoor("iterations-counted-on", _counted_on),
+    ),
+    wrong(
+        "options-of-last-made-run",
+        "A run has the options of the run that was made last.",
+        "CONC-011",
+        PatchedDoor("options-of-last-made-run", _options_of_last),
     ),
 )

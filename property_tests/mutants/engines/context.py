@@ -148,6 +148,31 @@ def _no_path(right: Right) -> Right:
     return arrive
 
 
+def _as_handed_on(right: Right) -> Right:
+    def arrive(ctx: Context, value: Given) -> Given:
+        return *right(ctx, value)[:2], ctx
+
+    return arrive
+
+
+def _alone(right: Right) -> Right:
+    def start(loop: Given) -> None:
+        loop.run_path = loop.run_path[-1:]
+        loop.ctx = at_point(loop.ctx, loop.run_path, None, loop.locals)
+        right(loop)
+
+    return start
+
+
+def _counted_apart(right: Right) -> Right:
+    def collect(*given: Given) -> Given:
+        found = right(*given)
+        own = [replace(each, position=at) for at, each in enumerate(found.handlers)]
+        return replace(found, handlers=tuple(own))
+
+    return collect
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "context-each-anew",
@@ -216,6 +241,24 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A tool finds an empty run path.",
         "CTX-011",
         patch("tool.arrive", _no_path),
+    ),
+    broken(
+        "context-as-handed-on",
+        "A tool finds path and call id in what the innermost wrapper handed on.",
+        "CTX-018",
+        patch("tool.arrive", _as_handed_on),
+    ),
+    broken(
+        "inner-agent-alone",
+        "An agent inside another one's tool has a run path of its own.",
+        "EVT-015",
+        patch("loop.start", _alone),
+    ),
+    broken(
+        "positions-without-structs",
+        "The position of a handler does not count the struct middlewares before it.",
+        "ERR-021",
+        patch("extensions.collect", _counted_apart),
     ),
 )
 """Engines in which a context reaches less far, or farther."""

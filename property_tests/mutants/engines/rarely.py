@@ -12,6 +12,8 @@ from property_tests.mutants.patching import Given, Patch, Right, broken, patch
 from refengine.messages import History, Message, ToolCall
 from refengine.tools import NO_OPTIONS
 
+MANY: Final = 256
+
 
 def _messages_as(change: Callable[[Sequence[Message]], Sequence[Message]]) -> Patch:
     """Change the messages that a run is given."""
@@ -105,6 +107,36 @@ def _later_errors_are_results(right: Right) -> Right:
     return settle
 
 
+def _first_later(right: Right) -> Right:
+    def direct_call(self: Given, calls: Sequence[Given]) -> Given:
+        last = right(self, calls)
+        if self.iterations == 1 or last is None:
+            return last
+        return next(each for each in calls if right(self, [each]) is each)
+
+    return direct_call
+
+
+def _lost_in_a_crowd(right: Right) -> Right:
+    def model_hooks(self: Given, field: str) -> Given:
+        lost = len(self.handlers) > MANY and field == "after_chat_model"
+        return [] if lost else right(self, field)
+
+    return model_hooks
+
+
+def _last_broken(right: Right) -> Right:
+    def error(self: Given) -> Given:
+        broke = [each.error for each in self.runs if each.fault is not None]
+        return broke[-1] if len(broke) > 1 else right(self)
+
+    return error
+
+
+def _only_without_question(right: Right) -> Right:
+    return lambda self: None if self.interrupted else right(self)
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "another-system-message-counts",
@@ -159,5 +191,29 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "The calls of a run share options that each of them can write into.",
         "WRAP-017 WRAP-018",
         begun(_writable),
+    ),
+    broken(
+        "later-first-direct-call-answers",
+        "From the second iteration on the first of several direct calls answers.",
+        "RD-008",
+        patch("loop.direct_call", _first_later),
+    ),
+    broken(
+        "struct-lost-in-a-crowd",
+        "Beside more than 256 handlers structs do nothing after the model.",
+        "ORD-004",
+        patch("extensions.model_hooks", _lost_in_a_crowd),
+    ),
+    broken(
+        "last-broken-stream-first",
+        "Of several streams that break the last one's error ends the run.",
+        "CONC-006",
+        patch("batch.error", _last_broken),
+    ),
+    broken(
+        "failure-forgotten-beside-a-question",
+        "A call that fails beside one that asks for something is forgotten.",
+        "RUN-022",
+        patch("batch.error", _only_without_question),
     ),
 )

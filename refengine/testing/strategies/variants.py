@@ -178,6 +178,7 @@ TOOL_WRAP: Final = MappingProxyType(
         "set_input_name": True,
         "set_input_call_id": True,
         "new_input": True,
+        "new_ctx": True,
         "call_next": True,
         "in_place": True,
         "catch_error": False,  # a stream may fail after the wrapper returned it
