@@ -1,4 +1,6 @@
-"""Made mutants: the engine with one small change of a function of its own."""
+"""Made mutants: the engine with a small change, or an edit, of its own functions."""
+
+from contextlib import ExitStack
 
 import pytest
 
@@ -10,6 +12,7 @@ from property_tests.judging import inputs
 from property_tests.judging.inputs import MadeCorpus
 from property_tests.matrix import Killing, StuckError, ended_after
 from property_tests.mutants import MUTANTS, Mutant, UnknownMutantError, mutant
+from property_tests.mutants.edited import EDITED, UnfitEditError, edited
 from property_tests.mutants.made import (
     ENGINE,
     UnknownChangeError,
@@ -60,6 +63,35 @@ def test_a_change_that_is_not_there_is_told(function, text) -> None:
         made_change(function, text)
     with pytest.raises(UnknownMutantError):
         mutant("loop:100000")
+
+
+@pytest.mark.parametrize("broken", EDITED, ids=lambda each: each.id)
+def test_each_edit_fits_the_engine(broken: Mutant) -> None:
+    with ExitStack() as stack:
+        for each in broken.wrong.patches():
+            each.install(stack)
+
+
+def test_an_edited_function_is_noticed_and_is_put_back() -> None:
+    function, code = edited(SETTLE, [("self.events.extend(", "list(")])
+    right = function.__code__
+
+    assert kills(mutant("made-evt-014-1")) == ("EVT-014",)
+    assert function.__code__ is right is not code
+
+
+@pytest.mark.parametrize(
+    ("function", "text", "found"),
+    [
+        (SETTLE, "no such text", 0),
+        (SETTLE, "self.", 9),
+        ("loop.Loop.nothing", "self.", 0),
+        ("none.at_all", "self.", 0),
+    ],
+)
+def test_an_edit_that_does_not_fit_is_told(function, text, found) -> None:
+    with pytest.raises(UnfitEditError, match=f"stands {found} times in {function}"):
+        edited(function, [(text, "")])
 
 
 def test_what_comes_to_no_end_is_interrupted_though_it_catches_that() -> None:

@@ -77,25 +77,30 @@ class MadeChange:
 
 
 class MadePatch:
-    """A function of the engine with the code of its changed form, found when needed."""
+    """A function of the engine with the code of its changed form, made when needed."""
 
-    def __init__(self, find: Callable[[], MadeChange]) -> None:
-        self._find = find
+    def __init__(self, make: Callable[[], tuple[FunctionType, CodeType]]) -> None:
+        self._make = make
 
     @cached_property
     def _codes(self) -> tuple[FunctionType, CodeType]:
-        made = self._find()
-        module = made.code
-        tree = ast.parse(_source(module))
-        apply_change(tree, made.change.number)
-        code = compile(tree, str(module.__file__), "exec")
-        return _functions(module)[made.function], _code(code, made.function)
+        return self._make()
 
     def install(self, stack: ExitStack) -> None:
-        """Change it until the stack is closed; raises UnknownChangeError."""
+        """Change it until the stack is closed; raises what making it raises."""
         function, code = self._codes
         stack.callback(setattr, function, "__code__", function.__code__)
         function.__code__ = code
+
+
+def _changed(find: Callable[[], MadeChange]) -> tuple[FunctionType, CodeType]:
+    """Return a function and its changed code; raises UnknownChangeError."""
+    made = find()
+    module = made.code
+    tree = ast.parse(source_of(module))
+    apply_change(tree, made.change.number)
+    code = compile(tree, str(module.__file__), "exec")
+    return functions_of(module)[made.function], code_of(code, made.function)
 
 
 def changes(name: str, package: str = "refengine") -> Iterator[MadeChange]:
@@ -105,8 +110,8 @@ def changes(name: str, package: str = "refengine") -> Iterator[MadeChange]:
     functions of one name, those that use ``super``, and defaults of parameters.
     """
     module = import_module(f"{package}.{name}")
-    source = _source(module)
-    spans = _spans(ast.parse(source), _functions(module))
+    source = source_of(module)
+    spans = spans_of(module)
     for each in small_changes(source):
         if each.statement is None:
             continue
@@ -134,13 +139,13 @@ def numbered(id_: str) -> MadeChange | None:
 
 def made_mutant(id_: str, where: str, text: str, clauses: tuple[str, ...]) -> Mutant:
     """Return the mutant that a clause names by a function and its change."""
-    patch = MadePatch(partial(made_change, where, text))
+    patch = MadePatch(partial(_changed, partial(made_change, where, text)))
     return _mutant(id_, where, text, clauses, patch)
 
 
 def numbered_mutant(made: MadeChange, clauses: tuple[str, ...]) -> Mutant:
     """Return the engine with a change as a mutant under its number."""
-    patch = MadePatch(lambda: made)
+    patch = MadePatch(partial(_changed, lambda: made))
     return _mutant(made.id, made.where, made.change.text, clauses, patch)
 
 
@@ -151,11 +156,12 @@ def _mutant(
     return Mutant(id=id_, about=f"{where}: {text}.", violates=clauses, wrong=door)
 
 
-def _source(module: ModuleType) -> bytes:
+def source_of(module: ModuleType) -> bytes:
+    """Return the text of a module."""
     return Path(str(module.__file__)).read_bytes()
 
 
-def _functions(module: ModuleType) -> dict[str, FunctionType]:
+def functions_of(module: ModuleType) -> dict[str, FunctionType]:
     """Return the functions and methods that a module defines, by qualified name."""
     found: dict[str, FunctionType] = {}
     own = partial(_is_of, module)
@@ -182,8 +188,9 @@ def _plain(value: object) -> FunctionType | None:
     return None
 
 
-def _spans(tree: ast.Module, known: dict[str, FunctionType]) -> dict[str, range]:
-    """Return the lines of the body of each known function that stands there once."""
+def spans_of(module: ModuleType) -> dict[str, range]:
+    """Return the lines of the body of each function of a module that stands once."""
+    tree, known = ast.parse(source_of(module)), functions_of(module)
     found: dict[str, list[range]] = {}
     classes = [each for each in tree.body if isinstance(each, ast.ClassDef)]
     bodies = [("", tree.body), *((f"{each.name}.", each.body) for each in classes)]
@@ -199,12 +206,12 @@ def _spans(tree: ast.Module, known: dict[str, FunctionType]) -> dict[str, range]
     }
 
 
-def _code(code: CodeType, function: str) -> CodeType:
+def code_of(code: CodeType, function: str) -> CodeType:
     """Return the code of a function within that of its module."""
     for each in code.co_consts:
         if isinstance(each, CodeType):
             if each.co_qualname == function:
                 return each
             if function.startswith(f"{each.co_qualname}."):
-                return _code(each, function)
+                return code_of(each, function)
     raise LookupError(function)

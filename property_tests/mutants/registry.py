@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from property_tests.mutants.adapters import OWN_ADAPTERS
+from property_tests.mutants.edited import EDITED
 from property_tests.mutants.engines import ENGINES
 from property_tests.mutants.examples import EXAMPLES
 from property_tests.mutants.made import made_mutant, numbered, numbered_mutant
@@ -39,7 +40,7 @@ def _made() -> Iterator[Mutant]:
             yield made_mutant(id_, each.function, each.change, (clause.id,))
 
 
-MUTANTS: Final = distinct((*WITNESSED, *ENGINES, *_made()))
+MUTANTS: Final = distinct((*WITNESSED, *EDITED, *ENGINES, *_made()))
 """Every mutant there is."""
 
 

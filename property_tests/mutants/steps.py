@@ -15,21 +15,17 @@ from typing import Final
 from refengine import agent, chain, extensions, loop, plan, tool_onion
 from refengine.agent import Agent
 from refengine.chain import Onion, Pipeline
-from refengine.context import Context
 from refengine.extensions import Extensions
 from refengine.loop import Loop
-from refengine.model_calls import Attempts, ModelOnion, ModelRetry
+from refengine.model_calls import Attempts, ModelRetry
 from refengine.plan import Planner, ToolFold
-from refengine.resume import keeper
 from refengine.resume.journal import Journal, LiveEntry
 from refengine.resume.keeper import KeptRun
 from refengine.resume.passes import KeptPass
-from refengine.resume.steps import StepWriter
 from refengine.run import Run
 from refengine.shared_stream import SharedStream
 from refengine.state.values import Types
 from refengine.tool_calls import CallBatch, ToolCallRun
-from refengine.tool_onion import BoundTool
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +40,17 @@ STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
     {
         "agent.run": EngineStep(Agent, "run"),
         "run.events": EngineStep(Run, "events"),
-        "agent.compile": EngineStep(agent, "compile_agent"),
         "extensions.collect": EngineStep(agent, "collect"),
         "extensions.hooks_of": EngineStep(extensions, "hooks_of"),
-        "extensions.refuse_too_many": EngineStep(extensions, "refuse_too_many"),
         "extensions.with_hook": EngineStep(Extensions, "with_hook"),
-        "extensions.model_hooks": EngineStep(Extensions, "model_hooks"),
         "extensions.tool_layers": EngineStep(Extensions, "tool_layers"),
         "planner.plan": EngineStep(Planner, "plan"),
         "planner.enter": EngineStep(Planner, "enter"),
-        "planner.default_tools": EngineStep(Planner, "default_tools"),
         "planner.instruction_with": EngineStep(plan, "instruction_with"),
         "planner.fold": EngineStep(ToolFold, "update"),
         "pipeline.rewrite": EngineStep(Pipeline, "rewrite"),
-        "pipeline.observe": EngineStep(Pipeline, "observe"),
         "onion.compile": EngineStep(Onion, "compile"),
-        "onion.layer": EngineStep(Onion, "layer"),
         "onion.is_deep": EngineStep(chain, "is_deep"),
-        "context.with_value": EngineStep(Context, "with_value"),
         "loop.start": EngineStep(Loop, "start"),
         "loop.next_iteration": EngineStep(Loop, "next_iteration"),
         "loop.before_model": EngineStep(Loop, "before_model"),
@@ -71,35 +60,24 @@ STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
         "loop.route": EngineStep(Loop, "route"),
         "loop.batch_of": EngineStep(Loop, "batch_of"),
         "loop.prepare_call": EngineStep(Loop, "prepare_call"),
-        "loop.direct_call": EngineStep(Loop, "direct_call"),
         "loop.join_chunks": EngineStep(loop, "join_chunks"),
         "loop.settle": EngineStep(Loop, "settle"),
         "loop.leave": EngineStep(Loop, "leave"),
-        "loop.left_whole": EngineStep(Loop, "left_whole"),
-        "model.bare": EngineStep(ModelOnion, "bare"),
         "retry.after": EngineStep(ModelRetry, "after"),
         "attempts.broke": EngineStep(Attempts, "broke"),
         "attempts.reader": EngineStep(Attempts, "reader"),
-        "tool.endpoint": EngineStep(BoundTool, "endpoint"),
         "tool.arrive": EngineStep(tool_onion, "arrive"),
         "tool.invoke": EngineStep(tool_onion, "invoke_tool"),
         "tool.stream": EngineStep(tool_onion, "stream_tool"),
         "call.open": EngineStep(ToolCallRun, "open"),
         "batch.next_event": EngineStep(CallBatch, "next_event"),
-        "batch.error": EngineStep(CallBatch, "error"),
-        "batch.pending": EngineStep(CallBatch, "pending"),
         "stream.reader": EngineStep(SharedStream, "reader"),
         "stream.drain": EngineStep(SharedStream, "drain"),
-        "stream.close": EngineStep(SharedStream, "close"),
-        "resume.refuse": EngineStep(keeper, "refuse_resuming"),
         "resume.begin": EngineStep(KeptRun, "begin"),
         "resume.run_phases": EngineStep(KeptRun, "run_phases"),
         "resume.rewrite": EngineStep(KeptPass, "rewrite"),
         "resume.recall": EngineStep(LiveEntry, "recall"),
         "resume.answered": EngineStep(Journal, "answered"),
-        "resume.goes_on": EngineStep(Journal, "goes_on"),
-        "resume.locals": EngineStep(StepWriter, "begun"),
-        "resume.hook": EngineStep(StepWriter, "hook"),
         "resume.unpack": EngineStep(Types, "unpack"),
     }
 )

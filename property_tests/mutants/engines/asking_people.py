@@ -19,7 +19,7 @@ from property_tests.mutants.patching import (
     wrong,
 )
 from refengine.context import Context
-from refengine.interrupts import Interrupt, Pending
+from refengine.interrupts import Interrupt
 from refengine.messages import History, Message, as_history
 from refengine.run import RunResult
 
@@ -40,24 +40,6 @@ def _as_error(name: str) -> Patch:
         return ask
 
     return patch(name, replaced)
-
-
-def _error_where_streamed(right: Right) -> Right:
-    async def opened(self: Given, ctx: Context, streaming: bool) -> None:
-        await right(self, ctx, streaming)
-        if streaming and self.stopped:
-            self.stopped = False
-            self.error = self.leaving(RuntimeError("interrupted"))
-
-    return opened
-
-
-def _first_question(right: Right) -> Right:
-    def pending(self: Given, *given: Given) -> tuple[Pending, ...]:
-        found: tuple[Pending, ...] = right(self, *given)
-        return found[:1]
-
-    return pending
 
 
 def _left(change: Callable[[RunResult], Sequence[Message]]) -> Door:
@@ -104,28 +86,6 @@ def _edited_so_far() -> Sequence[Patch]:
     return patch("resume.rewrite", noting), patch("resume.run_phases", keeping)
 
 
-def _rewriting_on(right: Right) -> Right:
-    """Go on with the history as it was where a hook of a pass asks."""
-
-    async def rewrite(self: Given, ctx: Given, messages: Given, *more: Given) -> Given:
-        try:
-            return await right(self, ctx, messages, *more)
-        except Interrupt:
-            return ctx, messages
-
-    return rewrite
-
-
-def _observed_on(right: Right) -> Right:
-    async def observe(self: Given, ctx: Given, value: Given) -> Given:
-        try:
-            return await right(self, ctx, value)
-        except Interrupt:
-            return ctx
-
-    return observe
-
-
 def _unkept(loop_step: Right) -> Right:
     """Go on with the history that a run which was cancelled began with."""
 
@@ -148,19 +108,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         says=ASKED,
     ),
     broken(
-        "streamed-call-asks-as-error",
-        "In a streaming run a call that asks is a call that failed.",
-        "INT-018",
-        patch("call.open", _error_where_streamed),
-        says=ASKED,
-    ),
-    broken(
-        "first-question-only",
-        "Of several calls of a message that ask only the first is told.",
-        "INT-007 INT-008",
-        patch("batch.pending", _first_question),
-    ),
-    broken(
         "interrupt-untold",
         "An interrupted run has no event that says so.",
         "INT-008",
@@ -177,18 +124,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A run that waits hands back what hooks before the one that asks edited.",
         "INT-020",
         PatchedDoor("waiting-with-edits-of-a-pass", _edited_so_far),
-    ),
-    broken(
-        "interrupts-of-passes-swallowed",
-        "A hook before or after the model that asks is passed over.",
-        "INT-018",
-        patch("pipeline.rewrite", _rewriting_on),
-    ),
-    broken(
-        "interrupts-at-the-end-swallowed",
-        "A hook after the agent that asks is passed over.",
-        "INT-018",
-        patch("pipeline.observe", _observed_on),
     ),
     broken(
         "cancelled-run-begun-anew",

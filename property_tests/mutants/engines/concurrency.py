@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from property_tests.mutants.around import built, with_tools_config
+from property_tests.mutants.around import built
 from property_tests.mutants.mutant import Door, Mutant
 from property_tests.mutants.patching import (
     Given,
@@ -132,22 +132,10 @@ def _counted_on() -> Sequence[Patch]:
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
-        "calls-after-a-failed-one-dropped",
-        "Sequential calls that stand behind one which failed are not made.",
-        "CONC-002",
-        _cancelling(where_sequential=True),
-    ),
-    wrong(
         "siblings-cancelled",
         "A call that fails cancels its siblings.",
         "CONC-003",
         _cancelling(where_sequential=False),
-    ),
-    wrong(
-        "sequential-ignored",
-        "Calls are concurrent although they were to be sequential.",
-        "CONC-007",
-        with_tools_config(sequential=False),
     ),
     wrong(
         "names-of-all-agents",

@@ -44,25 +44,6 @@ def _config_edits_lost(right: Right) -> Right:
     return enter
 
 
-def _state_edits_lost(right: Right) -> Right:
-    """Look at the list that stood in the state as it was."""
-
-    def around(hook: Given) -> Given:
-        async def call(ctx: Context, state: Given) -> Given:
-            messages, had = state.messages, list(state.messages)
-            got = await settled(hook(ctx, state))
-            if state.messages is messages:
-                state.messages = had
-            return got
-
-        return call
-
-    def model_hooks(self: Given, field: str) -> Given:
-        return [(name, around(hook)) for name, hook in right(self, field)]
-
-    return model_hooks
-
-
 def _first_input_counts() -> Sequence[Patch]:
     """Give the tool what the outermost wrapper's input holds."""
     first: dict[Given, ToolCallInput] = {}
@@ -133,20 +114,6 @@ def _callers_tools() -> Sequence[Patch]:
     return (patch("planner.enter", replaced),)
 
 
-def _callers_flags(right: Right) -> Right:
-    """Hand handlers the very map of flags that the caller configured."""
-
-    async def enter(
-        self: Given, name: Given, hook: Given, ctx: Given, config: Given, fold: Given
-    ) -> Given:
-        own = self.config.return_directly
-        if config.return_directly == own:
-            config.return_directly = own
-        return await right(self, name, hook, ctx, config, fold)
-
-    return enter
-
-
 def _model_options(change: Callable[[Options], Options]) -> Door:
     return asked(lambda given: (given[0], given[1], change(given[2])))
 
@@ -173,21 +140,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         patch("planner.enter", _config_edits_lost),
         says=IN_PLACE,
     ),
-    broken(
-        "flag-edits-lost",
-        "Flags that a handler edits in place in the map do not count.",
-        "RD-004",
-        patch("planner.enter", _config_edits_lost),
-        under="eino-0.9",
-        says=IN_PLACE,
-    ),
-    broken(
-        "state-edits-lost",
-        "What a callback edits in place in the list of its state does not count.",
-        "MSG-003 COMPAT-003",
-        patch("extensions.model_hooks", _state_edits_lost),
-        says=IN_PLACE,
-    ),
     wrong(
         "new-inputs-ignored",
         "A tool is given the outermost input, whatever was handed on.",
@@ -205,13 +157,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "Handlers edit the very list of tools that the caller gave.",
         "SURF-007",
         PatchedDoor("callers-tools-edited", _callers_tools),
-    ),
-    broken(
-        "callers-flags-edited",
-        "Handlers edit the very map of flags that the caller gave.",
-        "SURF-007",
-        patch("planner.enter", _callers_flags),
-        under="eino-0.9",
     ),
     wrong(
         "options-in-order",

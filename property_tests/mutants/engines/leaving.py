@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 from property_tests.given_runs import Events, OtherwiseGivenRun
-from property_tests.mutants.around import giving, handing_back
-from property_tests.mutants.mutant import Door, Mutant
+from property_tests.mutants.around import giving
+from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import (
     Given,
     Patch,
@@ -21,7 +21,6 @@ from property_tests.mutants.patching import (
 )
 from refengine.context import Context
 from refengine.events import AgentEvent
-from refengine.messages import History, join_chunks
 from refengine.run import RunResult
 from refengine.testing.doors import EngineRun
 
@@ -81,17 +80,6 @@ def _failed_on() -> Sequence[Patch]:
     return patch("loop.start", starting), patch("loop.leave", leaving)
 
 
-def _uncounted(status: str) -> Door:
-    """Count only the iterations of a run that came to their end."""
-
-    def counted(outcome: RunResult) -> RunResult:
-        if outcome.status != status or not outcome.iterations:
-            return outcome
-        return replace(outcome, iterations=outcome.iterations - 1)
-
-    return handing_back(counted)
-
-
 class _CancelledAsError(OtherwiseGivenRun):
     """A run that gives a cancellation as the error that ended it."""
 
@@ -117,47 +105,6 @@ class _CancelledAsError(OtherwiseGivenRun):
         return replace(outcome, status="error", events=events)
 
 
-def _with_half(right: Right) -> Right:
-    """Keep what had come of an answer."""
-
-    def left_whole(self: Given) -> History:
-        found: History = right(self)
-        live = self.live
-        if live is None or live.whole or not live.chunks:
-            return found
-        return found.appended(join_chunks(live.chunks))
-
-    return left_whole
-
-
-def _swallowed(right: Right) -> Right:
-    """Take a cancellation inside a call for the end of that call."""
-
-    async def opened(self: Given, ctx: Context, streaming: bool) -> None:
-        task = asyncio.current_task()
-        try:
-            await right(self, ctx, streaming)
-        except asyncio.CancelledError:
-            if task is not None:
-                task.uncancel()
-            self.text = "cancelled"
-
-    return opened
-
-
-def _calls_go_on(right: Right) -> Right:
-    async def leave(self: Given) -> None:
-        batch, self.batch = self.batch, None
-        await right(self)
-        self.batch = batch
-
-    return leave
-
-
-def _completed(left: RunResult) -> RunResult:
-    return replace(left, status="completed") if left.status == "cancelled" else left
-
-
 MUTANTS: Final[tuple[Mutant, ...]] = (
     broken(
         "cancellation-ends-a-pass",
@@ -172,18 +119,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         patch("loop.leave", _hooks_at_the_end("cancelled")),
     ),
     wrong(
-        "cancelled-iterations-uncounted",
-        "The iteration in which a run was cancelled is not counted.",
-        "RUN-016",
-        _uncounted("cancelled"),
-    ),
-    wrong(
-        "failed-iterations-uncounted",
-        "The iteration in which a run failed is not counted.",
-        "RUN-028",
-        _uncounted("error"),
-    ),
-    wrong(
         "failed-run-counted-on",
         "A run after one that failed begins with the iterations that that one had.",
         "CONC-008 RUN-016",
@@ -194,29 +129,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A consumer that cancels a run is told of an error.",
         "ERR-022",
         giving(_CancelledAsError),
-    ),
-    broken(
-        "cancelled-with-half-answer",
-        "A cancelled run keeps what had come of an answer.",
-        "RUN-027",
-        patch("loop.left_whole", _with_half),
-    ),
-    broken(
-        "cancellation-swallowed",
-        "A cancellation inside a call ends that call, and the run goes on.",
-        "RUN-026",
-        patch("call.open", _swallowed),
-    ),
-    wrong(
-        "cancelled-as-completed",
-        "A run that was cancelled has the status completed.",
-        "RUN-022",
-        handing_back(_completed),
-    ),
-    broken(
-        "calls-outlive-their-run",
-        "The calls of a run that is cancelled go on behind it.",
-        "RUN-014 RUN-025",
-        patch("loop.leave", _calls_go_on),
     ),
 )

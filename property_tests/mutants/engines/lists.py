@@ -10,13 +10,6 @@ from property_tests.mutants.patching import Given, Patch, Right, patch
 Found: TypeAlias = "list[Given]"  # hooks or layers, with whose they are
 Change: TypeAlias = Callable[[Found], Found]
 
-PASSES = (
-    "before_model_rewrite_history",
-    "after_model_rewrite_history",
-    "after_agent",
-)
-"""The hooks of handlers that a run calls one after the other."""
-
 
 def hooks(change: Change, *names: str) -> Patch:
     """Change the handlers' hooks of these names."""
@@ -29,32 +22,6 @@ def hooks(change: Change, *names: str) -> Patch:
         return with_hook
 
     return patch("extensions.with_hook", replaced)
-
-
-def callbacks(change: Change, *fields: str) -> Patch:
-    """Change the structs' callbacks in these fields."""
-
-    def replaced(right: Right) -> Right:
-        def model_hooks(self: Given, field: str) -> Found:
-            found: Found = right(self, field)
-            return change(found) if field in fields else found
-
-        return model_hooks
-
-    return patch("extensions.model_hooks", replaced)
-
-
-def layers(change: Change, *kinds: str) -> Patch:
-    """Change the layers around calls of tools, of both kinds or of one."""
-
-    def replaced(right: Right) -> Right:
-        def tool_layers(self: Given, kind: str, config: Given) -> Found:
-            found: Found = right(self, kind, config)
-            return change(found) if kind in kinds or not kinds else found
-
-        return tool_layers
-
-    return patch("extensions.tool_layers", replaced)
 
 
 def handlers_layers(change: Change) -> Patch:
@@ -75,11 +42,6 @@ def handlers_layers(change: Change) -> Patch:
 def turned(found: Found) -> Found:
     """Turn the list round."""
     return found[::-1]
-
-
-def but_first(found: Found) -> Found:
-    """Leave out the first one."""
-    return found[1:]
 
 
 def but_last(found: Found) -> Found:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from property_tests.mutants.mutant import Door, Mutant
@@ -104,11 +103,6 @@ def _thirty_two(calls: Sequence[ToolCall]) -> Sequence[ToolCall]:
     return calls[:32]
 
 
-def _by_place_as_text(calls: Sequence[ToolCall]) -> Sequence[ToolCall]:
-    """Order calls by their places, as who sorts texts does: 0, 1, 10, 11, 2."""
-    return [calls[at] for at in sorted(range(len(calls)), key=str)]
-
-
 def _with_ids(calls: Sequence[ToolCall]) -> Sequence[ToolCall]:
     return [each for each in calls if each.id]
 
@@ -138,46 +132,6 @@ def _at_most(count: int) -> Door:
         return patch("loop.batch_of", making), patch("call.open", opening)
 
     return PatchedDoor(f"at-most-{count}", patches)
-
-
-def _taken_for_good(right: Right) -> Right:
-    """Begin each request with the tools that the last one had in the end."""
-
-    def next_iteration(self: Given) -> Given:
-        if self.model_call is not None:
-            self.plan = replace(self.plan, shown=self.model_call.shown)
-        return right(self)
-
-    return next_iteration
-
-
-def _options_stay() -> Sequence[Patch]:
-    """Ask the model with the options that the request before it ended with."""
-
-    def asking(right: Right) -> Right:
-        async def ask(self: Given, ctx: Context) -> Given:
-            last = None if self.model_call is None else self.model_call.scope.shown
-            of_run = self.options
-            if last is not None:
-                self.options = last.options
-            try:
-                return await right(self, ctx)
-            finally:
-                self.options = of_run
-
-        return ask
-
-    return patch("loop.ask_model", asking), patch("loop.open_answer", asking)
-
-
-def _told_by_id(right: Right) -> Right:
-    async def next_event(self: Given) -> Given:
-        told = {each.call.id for each in self.delivered_before}
-        same = (each for each in self.calls if each.call.id in told)
-        self.delivered_before = frozenset(same)
-        return await right(self)
-
-    return next_event
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
@@ -212,33 +166,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         _at_most(32),
     ),
     broken(
-        "results-by-place-as-text",
-        "From eleven calls on results are in the order of texts.",
-        "MSG-010",
-        _calls_as(_by_place_as_text),
-    ),
-    broken(
         "calls-without-id-lost",
         "A call whose id is empty is not run.",
         "RUN-004 CONC-002 MSG-010",
         _calls_as(_with_ids),
-    ),
-    broken(
-        "tools-taken-out-for-good",
-        "A tool that a wrapper took out of one request is in no later one of its run.",
-        "TOOL-024",
-        patch("loop.next_iteration", _taken_for_good),
-    ),
-    wrong(
-        "options-of-the-last-request",
-        "A model call begins with the options that wrappers wrote for the last one.",
-        "WRAP-025",
-        PatchedDoor("options-of-the-last-request", _options_stay),
-    ),
-    broken(
-        "told-by-id",
-        "A resumed run tells no result under an id that it told one under before.",
-        "INT-012",
-        patch("batch.next_event", _told_by_id),
     ),
 )

@@ -7,12 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from property_tests.mutants.engines.tools import planned
 from property_tests.mutants.models import told
 from property_tests.mutants.mutant import Door, Mutant
 from property_tests.mutants.patching import (
-    Given,
-    broken,
     wrong,
 )
 from refengine.messages import Json
@@ -63,15 +60,6 @@ def _composed(schema: Schema) -> Schema:
     }
 
 
-def _bare_where_added(_: Given, left: Given) -> Given:
-    known = {meta.name for meta in left.registered}
-    shown = (
-        each if each.name in known else replace(each, parameters={})
-        for each in left.shown
-    )
-    return replace(left, shown=tuple(shown))
-
-
 MUTANTS: Final[tuple[Mutant, ...]] = (
     wrong(
         "parameters-without-null",
@@ -114,11 +102,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "Parameters are told with composed letters.",
         "TOOL-025",
         _schemas(_composed),
-    ),
-    broken(
-        "added-tools-without-parameters",
-        "Tools that handlers add are told without parameters.",
-        "TOOL-025",
-        planned(_bare_where_added),
     ),
 )

@@ -19,8 +19,6 @@ from property_tests.mutants.patching import (
 )
 from refengine.context import Context
 from refengine.events import AgentEvent
-from refengine.resume.keeper import MODEL
-from refengine.tools import NO_OPTIONS
 
 
 def recalled(change: Callable[[Given, Given], None]) -> Patch:
@@ -52,14 +50,6 @@ def resumed(change: Callable[[Given], None]) -> Patch:
         return begin
 
     return patch("resume.begin", replaced)
-
-
-def _counted_anew(kept: Given) -> None:
-    kept.loop.iterations = min(kept.loop.iterations, 1)
-
-
-def _options_forgotten(kept: Given) -> None:
-    kept.loop.options = NO_OPTIONS
 
 
 def _siblings_cancelled() -> Sequence[Patch]:
@@ -101,13 +91,6 @@ def _siblings_cancelled() -> Sequence[Patch]:
     return patch("call.open", opening), patch("batch.next_event", waiting_for_none)
 
 
-def _by_anybody(_: Right) -> Right:
-    def refuse_resuming(*_: Given) -> None:
-        """Go on with whatever is kept, without looking at it."""
-
-    return refuse_resuming
-
-
 def _whole_numbers(right: Right) -> Right:
     """Bring numbers that are whole back as such, whatever they were."""
 
@@ -134,50 +117,8 @@ def _empty_waits(right: Right) -> Right:
     return answered
 
 
-def _unchecked(right: Right) -> Right:
-    """Return run-local values that may be anything."""
-
-    def begun(*given: Given) -> Given:
-        return dict(right(*given))
-
-    return begun
-
-
-def _hooks_unchecked(_: Right) -> Right:
-    def hook(*_: Given) -> None:
-        """Let everything in."""
-
-    return hook
-
-
-def _all_go_on(_: Right) -> Right:
-    def goes_on(*_: Given) -> bool:
-        return True
-
-    return goes_on
-
-
-def _tools_unknown(right: Right) -> Right:
-    """Begin with the model where a run stood before its tools."""
-
-    async def begin(self: Given) -> int:
-        skip: int = await right(self)
-        return min(skip, MODEL)
-
-    return begin
-
-
 def _unmarked(entry: Given, _: Given) -> None:
     entry.reentry = False
-
-
-def _cut(right: Right) -> Right:
-    async def begin(self: Given) -> Given:
-        if self.saved is not None:
-            self.loop.history = self.loop.history[-200:]
-        return await right(self)
-
-    return begin
 
 
 def _two_answers(entry: Given, _: Given) -> None:
@@ -190,12 +131,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "A wrapper that turns everything into a text swallows an interrupt.",
         "INT-001",
         under("swallowed_interrupt", "lost"),
-    ),
-    broken(
-        "iterations-counted-anew",
-        "A run that goes on counts its iterations from the first one again.",
-        "INT-019",
-        resumed(_counted_anew),
     ),
     wrong(
         "siblings-of-who-asks-cancelled",
@@ -216,58 +151,16 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         patch("resume.answered", _empty_waits),
     ),
     broken(
-        "resumed-by-anybody",
-        "Whatever is kept goes on, with any answers, ended or not, by any agent.",
-        "INT-013 INT-014 INT-015",
-        patch("resume.refuse", _by_anybody),
-    ),
-    broken(
         "types-lost-in-storage",
         "Numbers that are whole come back as such, though they were not.",
         "SER-001",
         patch("resume.unpack", _whole_numbers),
     ),
     broken(
-        "run-locals-unlooked-at",
-        "A run-local value that cannot be kept is found at the next step.",
-        "SER-007",
-        patch("resume.locals", _unchecked),
-    ),
-    broken(
-        "messages-unlooked-at",
-        "A new message that cannot be kept is found at the next step.",
-        "MSG-019",
-        patch("resume.hook", _hooks_unchecked),
-    ),
-    broken(
-        "options-of-resume-ignored",
-        "A run goes on without the options that its resume was given.",
-        "SER-009",
-        resumed(_options_forgotten),
-    ),
-    broken(
-        "unanswered-entered-too",
-        "Calls that wait for their answer are entered when another one has its.",
-        "INT-010",
-        patch("resume.goes_on", _all_go_on),
-    ),
-    broken(
-        "answer-asked-for-again",
-        "A run that goes on asks the model once more.",
-        "INT-011",
-        patch("resume.begin", _tools_unknown),
-    ),
-    broken(
         "re-entries-unmarked",
         "What is entered again is not told that it is.",
         "INT-004",
         recalled(_unmarked),
-    ),
-    broken(
-        "resumed-history-cut",
-        "A run that goes on has the last 200 of its messages.",
-        "INT-021",
-        patch("resume.begin", _cut),
     ),
     broken(
         "two-answers-known",

@@ -22,7 +22,7 @@ from refengine.context import Context
 from refengine.errors import HookError
 from refengine.messages import Message, join_chunks
 from refengine.model import ModelRequest
-from refengine.model_calls import Backoff, ModelRetry, Verdict, every_error
+from refengine.model_calls import Backoff, ModelRetry, every_error
 from refengine.stream import StreamReader
 
 
@@ -37,17 +37,6 @@ def with_policy(change: Callable[[ModelRetry], ModelRetry]) -> Door:
         )
 
     return configured(changed)
-
-
-def _hooks_each_time(right: Right) -> Right:
-    """Begin again with the hooks before the model."""
-
-    async def ask_model(self: Given, ctx: Context) -> Given:
-        if self.attempts is not None:
-            ctx = await self.run_phases(self.before, ctx)
-        return await right(self, ctx)
-
-    return ask_model
 
 
 def asking_again(
@@ -110,15 +99,6 @@ def _waiting(
     return lambda retry: replace(retry, backoff=change(retry.backoff))
 
 
-def _twice_as_long(backoff: Backoff) -> Backoff:
-    return lambda retry: 2 * backoff(retry)
-
-
-def _in_vain(backoff: Backoff) -> Backoff:
-    """Ask how long to wait, and do not wait."""
-    return lambda retry: 0 * backoff(retry)
-
-
 def _as_the_first_time(backoff: Backoff) -> Backoff:
     """Wait before each retry as before the first one asked for."""
     waits: list[float] = []
@@ -128,17 +108,6 @@ def _as_the_first_time(backoff: Backoff) -> Backoff:
         return waits[0]
 
     return seconds
-
-
-def _between_models(right: Right) -> Right:
-    """Wait before another model is asked, too."""
-
-    def after(self: Given, attempt: int, error: Exception, leaving: Exception) -> Given:
-        verdict = right(self, attempt, error, leaving)
-        other = attempt % (1 + self.max_retries) == 0
-        return replace(verdict, wait=0.5) if other and verdict.wait == 0 else verdict
-
-    return after
 
 
 def _own_error(leaving: Exception) -> bool:
@@ -151,17 +120,6 @@ def _wrappers_retried(right: Right) -> Right:
     def after(self: Given, attempt: int, error: Exception, leaving: Exception) -> Given:
         policy = replace(self, retry_on=every_error) if _own_error(leaving) else self
         return right(policy, attempt, error, leaving)
-
-    return after
-
-
-def _wrappers_final(right: Right) -> Right:
-    """Ask nobody again where it was a wrapper that raised."""
-
-    def after(self: Given, attempt: int, error: Exception, leaving: Exception) -> Given:
-        if _own_error(leaving):
-            return Verdict(None, error, leaving)
-        return right(self, attempt, error, leaving)
 
     return after
 
@@ -217,22 +175,7 @@ def _models_counted() -> Sequence[Patch]:
     return _noting(moved), *(patch(each, replaced) for each in places)
 
 
-def _as_it_came(right: Right) -> Right:
-    """Give the error of each stream as if it were the last."""
-
-    def after(self: Given, attempt: int, error: Exception, leaving: Given) -> Given:
-        return replace(right(self, attempt, error, leaving), reader_error=error)
-
-    return after
-
-
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    broken(
-        "hooks-once-an-attempt",
-        "The hooks before the model run again for each attempt.",
-        "ERR-028",
-        patch("loop.ask_model", _hooks_each_time),
-    ),
     wrong(
         "retried-inside-the-onion",
         "Wrappers around the model see the first attempt only.",
@@ -263,40 +206,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "ERR-026",
         patch("retry.after", _wrappers_retried),
     ),
-    broken(
-        "wrapper-errors-final",
-        "Where a wrapper around the model raised nobody is asked again.",
-        "ERR-026",
-        patch("retry.after", _wrappers_final),
-    ),
-    wrong(
-        "backoff-doubled",
-        "The wait before a model is asked again is twice as long as the backoff says.",
-        "ERR-033",
-        with_policy(_waiting(_twice_as_long)),
-    ),
-    wrong(
-        "backoff-asked-and-ignored",
-        "The backoff is asked, and nobody waits.",
-        "ERR-033",
-        with_policy(_waiting(_in_vain)),
-    ),
     wrong(
         "backoff-as-the-first-time",
         "The wait before each retry is that of the first one.",
         "ERR-033",
         with_policy(_waiting(_as_the_first_time)),
-    ),
-    broken(
-        "waits-for-another-model",
-        "Some time passes before another model is asked.",
-        "ERR-033",
-        patch("retry.after", _between_models),
-    ),
-    broken(
-        "retries-not-told-apart",
-        "The error of a stream that is made again reads like the last one.",
-        "STR-022",
-        patch("retry.after", _as_it_came),
     ),
 )

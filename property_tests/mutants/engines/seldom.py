@@ -20,7 +20,6 @@ from property_tests.mutants.patching import (
 )
 from refengine.context import Context
 from refengine.messages import Message
-from refengine.stream import StreamReader
 from refengine.tool_onion import ToolLayer
 from refengine.tools import ToolInfo, as_meta
 
@@ -81,27 +80,6 @@ def _second_agent() -> Sequence[Patch]:
     return (patch("extensions.collect", replaced),)
 
 
-def _streamed_without_handlers(right: Right) -> Right:
-    """Wrap streamed calls by structs alone, if there are both."""
-
-    def tool_layers(self: Given, kind: str, config: Given) -> Given:
-        found = right(self, kind, config)
-        structs = lists.factories(found)
-        return structs if kind == "streamable" and structs else found
-
-    return tool_layers
-
-
-def _streamed_last_missing(right: Right) -> Right:
-    """Leave the innermost of several model wrappers out of streaming runs."""
-
-    def compile_(self: Given, layers: Given, innermost: Given, first: int = 0) -> Given:
-        streams = self.result_type is StreamReader and len(layers) > 1
-        return right(self, layers[:-1] if streams else layers, innermost, first)
-
-    return compile_
-
-
 def _third_missing(found: lists.Found) -> lists.Found:
     return [*found[:2], *found[3:]]
 
@@ -125,26 +103,6 @@ def _own_tools_only(right: Right) -> Right:
         return list(map(around, right(self, kind, config)))
 
     return tool_layers
-
-
-def _streamed_context(right: Right) -> Right:
-    """Give tools of a streaming run the context that the run began with."""
-
-    def batch_of(self: Given, calls: Given, ctx: Context) -> Given:
-        return right(self, calls, self.ctx if self.streaming else ctx)
-
-    return batch_of
-
-
-def _streamed_failures(right: Right) -> Right:
-    """Take what a tool of a streaming run raised for its result."""
-
-    async def opened(self: Given, ctx: Context, streaming: bool) -> None:
-        await right(self, ctx, streaming)
-        if streaming and self.error is not None:
-            self.text, self.error = str(self.error), None
-
-    return opened
 
 
 def _asked_till_it_speaks(right: Right) -> Right:
@@ -175,22 +133,6 @@ def _once_direct(right: Right) -> Right:
         return right(self, (first,) if first.name in self.plan.direct else calls, ctx)
 
     return batch_of
-
-
-def _first_value(right: Right) -> Right:
-    """Keep the value that a key had first."""
-
-    def with_value(self: Context, key: str, value: object) -> Given:
-        return self if key in dict(self.items()) else right(self, key, value)
-
-    return with_value
-
-
-def _plain_keys(right: Right) -> Right:
-    def with_value(self: Context, key: str, value: object) -> Given:
-        return right(self, key.strip(), value)
-
-    return with_value
 
 
 def _last_answer_as_limit(right: Right) -> Right:
@@ -252,18 +194,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         PatchedDoor("second-agent-lacks-a-handler", _second_agent),
     ),
     broken(
-        "streamed-without-handlers",
-        "Beside structs, wrappers of handlers are not around streamed calls.",
-        "ORD-014",
-        patch("extensions.tool_layers", _streamed_without_handlers),
-    ),
-    broken(
-        "streamed-model-wrapper-missing",
-        "In a streaming run the innermost of several model wrappers is left out.",
-        "ORD-010",
-        patch("onion.compile", _streamed_last_missing),
-    ),
-    broken(
         "third-before-agent-missing",
         "The third before_agent hook is never called.",
         "ORD-006",
@@ -274,18 +204,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "Wrappers of the tools configuration are not around tools that are added.",
         "ORD-014 ORD-012",
         patch("extensions.tool_layers", _own_tools_only),
-    ),
-    broken(
-        "streamed-tools-without-context",
-        "In a streaming run what model hooks left in the context misses the tools.",
-        "CTX-006",
-        patch("loop.batch_of", _streamed_context),
-    ),
-    broken(
-        "streamed-failures-are-results",
-        "In a streaming run what a tool raised is its result.",
-        "ERR-007",
-        patch("call.open", _streamed_failures),
     ),
     broken(
         "silent-model-asked-again",
@@ -304,18 +222,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "Where the first call of a message is direct the others do not run.",
         "RD-011 RUN-004",
         patch("loop.batch_of", _once_direct),
-    ),
-    broken(
-        "context-keeps-first-values",
-        "A key of a context keeps the value that it had first.",
-        "CTX-007",
-        patch("context.with_value", _first_value),
-    ),
-    broken(
-        "context-keys-stripped",
-        "Keys of a context lose the space around them.",
-        "CTX-012",
-        patch("context.with_value", _plain_keys),
     ),
     broken(
         "no-silent-answer-at-the-limit",

@@ -52,21 +52,6 @@ def _asked_again(step: str, otherwise: Otherwise) -> Callable[[], Sequence[Patch
     return patches
 
 
-def _gone_on(step: str, otherwise: Otherwise) -> Callable[[], Sequence[Patch]]:
-    """Break a step of runs that were interrupted and went on."""
-
-    def patches() -> Sequence[Patch]:
-        on: list[Given] = []
-
-        def is_meant(loop: Given) -> bool:
-            return any(each is loop for each in on)
-
-        going = resumed(lambda kept: on.append(kept.loop))
-        return going, _where(is_meant, step, otherwise)
-
-    return patches
-
-
 def _where(is_meant: Callable[[Given], bool], step: str, otherwise: Otherwise) -> Patch:
     def replaced(right: Right) -> Right:
         def broken_step(self: Given, *given: Given) -> Given:
@@ -85,10 +70,6 @@ def _backwards(right: Right, loop: Given, calls: Given, ctx: Context) -> Given:
 
 def _without_context(right: Right, loop: Given, calls: Given, _: Context) -> Given:
     return right(loop, calls, loop.ctx)
-
-
-def _no_direct(*_: Given) -> None:
-    """Let no call end the run."""
 
 
 def _nobody(kept: Given) -> None:
@@ -116,23 +97,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         PatchedDoor(
             "context-lost-after-retry",
             _asked_again("loop.batch_of", _without_context),
-        ),
-    ),
-    wrong(
-        "direct-call-lost-after-answer",
-        "No result ends a run that went on.",
-        "RD-001",
-        PatchedDoor(
-            "direct-call-lost-after-answer", _gone_on("loop.direct_call", _no_direct)
-        ),
-    ),
-    wrong(
-        "direct-calls-of-resumed-runs-go-on",
-        "A run that was resumed goes on after a direct call.",
-        "INT-005",
-        PatchedDoor(
-            "direct-calls-of-resumed-runs-go-on",
-            _gone_on("loop.direct_call", _no_direct),
         ),
     ),
     broken(
