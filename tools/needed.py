@@ -139,7 +139,7 @@ class Needs:
 
         def child(tell: Callable[[object], object]) -> None:
             with ExitStack() as stack:
-                MadePatch(lambda: change).install(stack)
+                MadePatch(change.changed).install(stack)
                 for each in left:
                     spins = SPINS + self._took[each.nodeid]
                     signal.setitimer(signal.ITIMER_PROF, spins)

@@ -75,6 +75,13 @@ class MadeChange:
         """The module as it is imported."""
         return import_module(f"{self.package}.{self.module}")
 
+    def changed(self) -> tuple[FunctionType, CodeType]:
+        """Return the function, and its code when it is changed."""
+        tree = ast.parse(source_of(self.code))
+        apply_change(tree, self.change.number)
+        code = compile(tree, str(self.code.__file__), "exec")
+        return functions_of(self.code)[self.function], code_of(code, self.function)
+
 
 class MadePatch:
     """A function of the engine with the code of its changed form, made when needed."""
@@ -91,16 +98,6 @@ class MadePatch:
         function, code = self._codes
         stack.callback(setattr, function, "__code__", function.__code__)
         function.__code__ = code
-
-
-def _changed(find: Callable[[], MadeChange]) -> tuple[FunctionType, CodeType]:
-    """Return a function and its changed code; raises UnknownChangeError."""
-    made = find()
-    module = made.code
-    tree = ast.parse(source_of(module))
-    apply_change(tree, made.change.number)
-    code = compile(tree, str(module.__file__), "exec")
-    return functions_of(module)[made.function], code_of(code, made.function)
 
 
 def changes(name: str, package: str = "refengine") -> Iterator[MadeChange]:
@@ -139,13 +136,13 @@ def numbered(id_: str) -> MadeChange | None:
 
 def made_mutant(id_: str, where: str, text: str, clauses: tuple[str, ...]) -> Mutant:
     """Return the mutant that a clause names by a function and its change."""
-    patch = MadePatch(partial(_changed, partial(made_change, where, text)))
+    patch = MadePatch(lambda: made_change(where, text).changed())
     return _mutant(id_, where, text, clauses, patch)
 
 
 def numbered_mutant(made: MadeChange, clauses: tuple[str, ...]) -> Mutant:
     """Return the engine with a change as a mutant under its number."""
-    patch = MadePatch(partial(_changed, lambda: made))
+    patch = MadePatch(made.changed)
     return _mutant(made.id, made.where, made.change.text, clauses, patch)
 
 
