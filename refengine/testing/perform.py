@@ -150,9 +150,7 @@ def _perform_tools(
 ) -> Context:
     tools: Sequence[ToolMeta] = config.tools or ()
     if isinstance(op, ops.AppendTools):
-        made = (me.world.tool(me.world.of_run(spec)) for spec in op.tools)
-        flagged = [ToolMeta(tool, op.return_directly) for tool in made]
-        _leave(me, config, [*tools, *flagged])
+        _append(me, config, op)
     elif isinstance(op, ops.RemoveTool):
         _leave(me, config, [meta for meta in tools if meta.name != op.name])
     elif isinstance(op, ops.SetTools):
@@ -170,6 +168,19 @@ def _perform_tools(
     else:
         return perform_any(me, "before_agent", ctx, op)
     return ctx
+
+
+def _append(me: Extension, config: AgentConfig, op: ops.AppendTools) -> None:
+    """Add tools, whose flag is where the engine keeps flags: on them, or in its map."""
+    flag = op.return_directly
+    on_tool = flag if config.return_directly is None else None
+    made = [
+        ToolMeta(me.world.tool(me.world.of_run(spec)), on_tool) for spec in op.tools
+    ]
+    _leave(me, config, [*(config.tools or ()), *made])
+    if flag is not None and on_tool is None:
+        names = {meta.name for meta in made}
+        _set_flags(me, config, dict.fromkeys(names, flag), names)
 
 
 def _leave(me: Extension, config: AgentConfig, tools: list[ToolMeta]) -> None:
