@@ -384,6 +384,7 @@ def test_what_is_no_message_is_told_with_what_would_be(text: str):
 
 
 RUNS = [{"input": ["user:hi"]}]
+ADDED = {"op": "append_tools", "tools": [{"name": "t", "agent": 1}]}
 
 
 @pytest.mark.parametrize(
@@ -453,8 +454,18 @@ RUNS = [{"input": ["user:hi"]}]
                 " runs[0].agent=1: there is no such agent"
             ),
         ),
+        (
+            {"agent": {"handlers": [{"before_agent": [ADDED]}]}, "runs": [{}]},
+            (
+                "top level = {'agent': {'handlers': [{'before_agent': [{'op':"
+                " 'append_...: Value error, tool 't', agent=1: there is no such agent"
+            ),
+        ),
     ],
-    ids=["field", "wrap", "op", "option", "message", "type", "missing", "agent", "run"],
+    ids=[
+        *("field", "wrap", "op", "option", "message", "type", "missing", "agent"),
+        *("run", "tool"),
+    ],
 )
 def test_a_wrong_scenario_is_told_by_path_value_and_what_is_allowed(
     data: object, problem: str

@@ -115,7 +115,7 @@ def _of_agent(agent: AgentSpec) -> Iterator[tuple[str, str]]:
         around = handler.wrap_model
         if around is not None and _writes_options(around):
             yield "run_options", f"handlers[{at}].wrap_model"
-    yield from chain.from_iterable(map(_of_tool, _tools(agent)))
+    yield from chain.from_iterable(map(_of_tool, agent.every_tool))
     for where, todo in _all_ops(agent):
         yield from _of_ops(todo, where)
     for where, wrap in _wraps(agent):
@@ -131,12 +131,6 @@ def _of_tool(tool: ops.ToolSpec) -> Iterator[tuple[str, str]]:
     ):
         if needed:
             yield capability, f"tool {tool.name!r}"
-
-
-def _tools(agent: AgentSpec) -> Iterator[ops.ToolSpec]:
-    yield from agent.tools
-    for each in agent.middlewares:
-        yield from each.additional_tools
 
 
 def _of_ops(todo: Sequence[ops.Op], where: str) -> Iterator[tuple[str, str]]:
@@ -173,7 +167,7 @@ def _writes_options(wrap: ToolWrapSpec | ModelWrapSpec) -> bool:
 def _asking(agent: AgentSpec) -> Iterator[str]:
     """Yield whatever interrupts a run of the agent."""
     asks = ops.Ask | ops.Interrupts
-    for tool in _tools(agent):
+    for tool in agent.every_tool:
         if tool.interrupt:
             yield f"tool {tool.name!r}"
     for where, todo in _all_ops(agent):
@@ -190,7 +184,7 @@ def _asking(agent: AgentSpec) -> Iterator[str]:
 
 def _all_ops(agent: AgentSpec) -> Iterator[tuple[str, Sequence[ops.Op]]]:
     """Yield what each hook of a pipeline and each tool of an agent does."""
-    for tool in _tools(agent):
+    for tool in agent.every_tool:
         yield f"tool {tool.name!r}", tool.body
     for at, struct in enumerate(agent.middlewares):
         hooks = (*struct.before_chat_model, *struct.after_chat_model)

@@ -7,6 +7,7 @@ it into real objects. The JSON schema is published as ``scenario.schema.json``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from types import UnionType
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -22,6 +23,7 @@ from pydantic import (
 
 from refengine.testing.notation import parse_chunk
 from refengine.testing.ops import (
+    AppendTools,
     AskSpec,
     Block,
     CallerOp,
@@ -253,6 +255,17 @@ class AgentSpec(Spec):
     output_key: str | None = None
     retry: RetrySpec | None = None
 
+    @property
+    def every_tool(self) -> Iterator[ToolSpec]:
+        """The tools that it has, and those that its extensions bring."""
+        yield from self.tools
+        for struct in self.middlewares:
+            yield from struct.additional_tools
+        for handler in self.handlers:
+            for op in handler.before_agent or ():
+                if isinstance(op, AppendTools):
+                    yield from op.tools
+
     def answer_for(self, name: str, arguments: str, asked: int) -> str:
         """Return what ``unknown_tools_handler`` answers a call, asked so often."""
         text = (self.unknown_tools_handler or "").replace("<asked>", str(asked))
@@ -463,6 +476,11 @@ class Scenario(Spec):
             if run.agent >= len(self.all_agents):
                 raise ValueError(
                     f"runs[{at}].agent={run.agent}: there is no such agent"
+                )
+        for tool in chain.from_iterable(each.every_tool for each in self.all_agents):
+            if (tool.agent or 0) >= len(self.all_agents):
+                raise ValueError(
+                    f"tool {tool.name!r}, agent={tool.agent}: there is no such agent"
                 )
         return self
 
