@@ -16,6 +16,8 @@ from refengine.tools import ToolsConfig
 
 TOOL = {"name": "t", "result": "got <args>"}
 ONE_CALL = ["assistant:[1:t({})]", "assistant:done"]
+OURS_ALONE = frozenset(("run_context", "actions", "own_errors"))
+"""Capabilities that are about objects of ours, which no framework has."""
 
 
 def trace_of(engine, script, *, run_: Any = None, **agent) -> Trace:

@@ -27,7 +27,15 @@ from refengine.testing.scripted import RecordingTool, ScriptedModel
 from refengine.testing.session import play
 from refengine.testing.trace import first_divergence
 from refengine.tools import ToolMiddleware, ToolsConfig
-from tests.framework_support import FAIL, ONE_CALL, SAME, TOOL, handler, trace_of
+from tests.framework_support import (
+    FAIL,
+    ONE_CALL,
+    OURS_ALONE,
+    SAME,
+    TOOL,
+    handler,
+    trace_of,
+)
 
 NEW, OLD = LangChainEngine(), LangGraphEngine()
 PROFILE = {NEW: LANGCHAIN_1, OLD: LANGGRAPH_PREBUILT_1}
@@ -216,6 +224,7 @@ def test_every_capability_is_declared_by_some_door_or_refused_in_these_tests() -
     refused = {*REFUSED, *REFUSED_BY_OLD, *REFUSED_AT_WORK, "adapted_structs"}
     # Of whoever judges: a graph of that size is no end, and a run is cancelled outside.
     refused |= {"many_extensions", "cancellation"}
+    refused |= OURS_ALONE
     refused |= {"fall_back"}  # whoever has no retry never comes so far
 
     assert NEW.capabilities | refused == CAPABILITIES.keys()

@@ -1,6 +1,7 @@
 """Made mutants: the engine with a small change, or an edit, of its own functions."""
 
 from contextlib import ExitStack
+from typing import cast
 
 import pytest
 
@@ -20,6 +21,7 @@ from property_tests.mutants.made import (
     made_change,
     made_mutant,
 )
+from property_tests.mutants.patching import PatchedDoor
 from property_tests.registry import FAMILIES, contract
 from refengine.testing.doors import ReferenceEngine
 
@@ -68,7 +70,7 @@ def test_a_change_that_is_not_there_is_told(function, text) -> None:
 @pytest.mark.parametrize("broken", EDITED, ids=lambda each: each.id)
 def test_each_edit_fits_the_engine(broken: Mutant) -> None:
     with ExitStack() as stack:
-        for each in broken.wrong.patches():
+        for each in cast("PatchedDoor", broken.wrong).patches():
             each.install(stack)
 
 

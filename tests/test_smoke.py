@@ -404,6 +404,7 @@ def test_what_a_door_forgets_is_absent() -> None:
         "several_handlers",
         "run_locals",
         "resume",
+        "run_context",
     }
     assert not undeclared
 

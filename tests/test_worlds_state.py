@@ -636,7 +636,7 @@ def test_a_stream_that_broke_tells_whether_the_model_is_asked_again() -> None:
                     ]
                 }
             },
-            "'block_until_cancel' needs hooks that are not 'plain'",
+            "'block_until_cancel' and 'give_back' need hooks that are not 'plain'",
         ),
     ],
 )
