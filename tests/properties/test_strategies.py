@@ -158,6 +158,8 @@ NOT_GENERATED = {
     *("description", "parameters"),  # what a user's file of tools brings
     "output_key",  # what the caller keeps is not part of a world's shape
     *("reads", "instead", "spoils_options"),  # fixed worlds and what is grafted on them
+    *("wraps_errors", "action", "as_json", "early"),  # what fixed worlds alone have
+    *("new_ctx", "shape", "give_back"),
     "record_interrupts",
     *("interrupt", "ask", "info", "times", "state", "payload"),  # worlds run through;
     *("resume", "targets", "answers", "rebuild", "tool", "address", "data"),  # cuts
