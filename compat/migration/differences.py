@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Any, Final, Self, TypeAlias
 
 from compat.report.values import common_start
@@ -197,14 +198,16 @@ class TraceChannels:
 
     def __init__(self, jsonl: str) -> None:
         self.jsonl = jsonl
-        self._seen: Seen | None = None
         self._entries: dict[str, list[ChannelEntry]] = {}
         self._texts: dict[str, str] = {}
+
+    @cached_property
+    def _seen(self) -> Seen:
+        return Seen(self.jsonl)
 
     def entries(self, channel: str) -> list[ChannelEntry]:
         """Return the entries of a channel."""
         if channel not in self._entries:
-            self._seen = self._seen or Seen(self.jsonl)
             self._entries[channel] = project(self._seen, channel)
         return self._entries[channel]
 
@@ -213,7 +216,6 @@ class TraceChannels:
 
         Texts are not compared, but a person wants to read them.
         """
-        self._seen = self._seen or Seen(self.jsonl)
         return [
             text
             for item in self._seen.items
@@ -224,7 +226,6 @@ class TraceChannels:
     @property
     def called(self) -> Mapping[str, tuple[str, str]]:
         """The calls that the model made, by id: a tool's name and its arguments."""
-        self._seen = self._seen or Seen(self.jsonl)
         return {
             str(call["id"]): (str(call["name"]), str(call["arguments"]))
             for item in self._seen.of("model_response")
@@ -234,7 +235,6 @@ class TraceChannels:
     @property
     def answered_no(self) -> AbstractSet[tuple[int, str]]:
         """Runs and ids of the calls that stopped to ask, and were answered no."""
-        self._seen = self._seen or Seen(self.jsonl)
         denied: set[tuple[int, str]] = set()
         waiting: list[tuple[int, str]] = []
         for item in self._seen.of("interrupt", "resume"):

@@ -12,7 +12,6 @@ from itertools import zip_longest
 from typing import Final, TypeAlias, cast
 
 from property_tests.check import Check, Decide, Decision, PlayedWorld
-from property_tests.checks.specs import all_tools
 from property_tests.variants import INVOKED, RECHUNKED, STREAMED
 from property_tests.view import RunView
 from refengine.testing.notation import CALL_START
@@ -35,7 +34,7 @@ def distributing(scenario: Scenario) -> bool:
     return all(map(_whole, scenario.model_script)) and all(
         all(map(distributes, (*a.tool_call_middlewares, *a.middlewares)))
         and all(map(distributes, a.handlers))
-        and all(map(_one_result, all_tools(a)))
+        and all(map(_one_result, a.every_tool))
         for a in scenario.all_agents
     )
 

@@ -12,7 +12,6 @@ from typing import Any, Final, cast
 from property_tests.check import Check, Decision, PlayedWorld
 from property_tests.checks.comparing import apart
 from property_tests.checks.specs import (
-    all_tools,
     tool_wraps,
 )
 from property_tests.variants import UNASKED
@@ -134,7 +133,7 @@ def _asks_an_answer(row: Sequence[RunView]) -> bool:
     agent, streaming = row[0].agent, row[0].spec.streaming
     wraps = [each.wrap_model for each in agent.handlers if each.wrap_model is not None]
     asks: list[ModelWrapSpec | ToolWrapSpec] = [*wraps] if streaming else []
-    if streaming or any(tool.kind != "invokable" for tool in all_tools(agent)):
+    if streaming or any(tool.kind != "invokable" for tool in agent.every_tool):
         asks += tool_wraps(agent)
     return any(each.ask is not None and each.ask.after for each in asks)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from refengine.testing.ops import AppendTools, ToolSpec
+from refengine.testing.ops import ToolSpec
 from refengine.testing.scenario import (
     AgentSpec,
     Scenario,
@@ -48,18 +48,7 @@ def answers_itself(agent: AgentSpec) -> bool:
     return any(each.short_circuit is not None or each.catch_error for each in wraps)
 
 
-def all_tools(agent: AgentSpec) -> Iterator[ToolSpec]:
-    """Yield every tool that the agent may have, whoever brings it."""
-    yield from agent.tools
-    for struct in agent.middlewares:
-        yield from struct.additional_tools
-    for handler in agent.handlers:
-        for op in handler.before_agent or ():
-            if isinstance(op, AppendTools):
-                yield from op.tools
-
-
 def tools_of(scenario: Scenario) -> Iterator[ToolSpec]:
     """Yield every tool that some agent of a scenario may have."""
     for agent in scenario.all_agents:
-        yield from all_tools(agent)
+        yield from agent.every_tool

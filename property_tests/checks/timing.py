@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final, cast
 
 from property_tests.check import Check, Decision, PlayedWorld
-from property_tests.checks.specs import all_tools, tool_wraps
+from property_tests.checks.specs import tool_wraps
 from property_tests.view import RunView
 from refengine.profile import Profile
 from refengine.testing.scenario import AgentSpec, ModelChunks, Scenario
@@ -119,7 +119,7 @@ def _slow_answers(scenario: Scenario) -> bool:
 
 
 def _slow_results(scenario: Scenario) -> bool:
-    tools = (tool for agent in scenario.all_agents for tool in all_tools(agent))
+    tools = (tool for agent in scenario.all_agents for tool in agent.every_tool)
     return any(tool.chunk_ms for tool in tools)
 
 

@@ -329,9 +329,7 @@ def _between(least: int, most: int) -> SearchStrategy[int]:
 def _callable(agent: AgentSpec, choices: WorldChoices) -> set[str]:
     """Return the names that the model may call."""
     ops = [op for handler in agent.handlers for op in handler.before_agent or ()]
-    given = {tool.name for tool in agent.tools}
-    given |= {tool.name for each in agent.middlewares for tool in each.additional_tools}
-    given |= {tool.name for op in ops if op.op == "append_tools" for tool in op.tools}
+    given = {tool.name for tool in agent.every_tool}
     if choices.unknown_calls:
         return {*given, *ABSENT}
     return given - {op.name for op in ops if op.op == "remove_tool"}
