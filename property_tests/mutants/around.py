@@ -7,13 +7,11 @@ what the consumer is given of a run: its events and its result.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 from property_tests.given_runs import OtherwiseGivenRun, OtherwiseRunAgent
 from property_tests.mutants.mutant import Door
 from refengine.agent import ChatModelAgentConfig, build_agent
-from refengine.events import Notice
 from refengine.plan import OnNotice
 from refengine.profile import Profile, choosing
 from refengine.run import RunResult
@@ -43,30 +41,6 @@ def configured(change: Configure) -> Door:
             change(config), profile, on_notice=on_notice
         )
     )
-
-
-def with_tools_config(**fields: Any) -> Door:  # noqa: ANN401  # of a ToolsConfig
-    """Return the door to the right engine with these fields of ``tools_config``."""
-    return configured(
-        lambda config: replace(
-            config, tools_config=replace(config.tools_config, **fields)
-        )
-    )
-
-
-def without_notice(kind: str) -> Door:
-    """Return the door to the right engine that gives no notices of a kind."""
-
-    def build(
-        config: ChatModelAgentConfig, profile: Profile, on_notice: OnNotice
-    ) -> Awaitable[EngineAgent]:
-        def others(notice: Notice) -> None:
-            if notice.kind != kind:
-                on_notice(notice)
-
-        return build_agent(config, profile, on_notice=others)
-
-    return built(build)
 
 
 def handing_back(change: HandBack) -> Door:

@@ -25,8 +25,7 @@ from pydantic import BaseModel, ConfigDict
 from property_tests.mutants.made import (
     ENGINE,
     MadePatch,
-    code_of,
-    functions_of,
+    code_in,
     source_of,
     spans_of,
 )
@@ -86,14 +85,12 @@ def edited(where: str, edits: list[tuple[str, str]]) -> tuple[FunctionType, Code
     """Return a function of the engine and its edited code; raises UnfitEditError."""
     name, function = _placed(where, edits[0][0])
     module = import_module(f"refengine.{name}")
-    known = functions_of(module)
     before, text, behind = _parts(name, function, edits[0][0])
     for old, new in edits:
         if (found := text.count(old)) != 1:
             raise UnfitEditError(where, old, found)
         text = text.replace(old, new)
-    code = compile(before + text + behind, str(module.__file__), "exec")
-    return known[function], code_of(code, function)
+    return code_in(module, before + text + behind, function)
 
 
 def _placed(where: str, text: str) -> tuple[str, str]:

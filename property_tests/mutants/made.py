@@ -79,8 +79,7 @@ class MadeChange:
         """Return the function, and its code when it is changed."""
         tree = ast.parse(source_of(self.code))
         apply_change(tree, self.change.number)
-        code = compile(tree, str(self.code.__file__), "exec")
-        return functions_of(self.code)[self.function], code_of(code, self.function)
+        return code_in(self.code, tree, self.function)
 
 
 class MadePatch:
@@ -158,7 +157,15 @@ def source_of(module: ModuleType) -> bytes:
     return Path(str(module.__file__)).read_bytes()
 
 
-def functions_of(module: ModuleType) -> dict[str, FunctionType]:
+def code_in(
+    module: ModuleType, text: str | ast.Module, function: str
+) -> tuple[FunctionType, CodeType]:
+    """Return a function of a module, and its code in another text of the module."""
+    whole = compile(text, str(module.__file__), "exec")
+    return _functions(module)[function], _code(whole, function)
+
+
+def _functions(module: ModuleType) -> dict[str, FunctionType]:
     """Return the functions and methods that a module defines, by qualified name."""
     found: dict[str, FunctionType] = {}
     own = partial(_is_of, module)
@@ -187,7 +194,7 @@ def _plain(value: object) -> FunctionType | None:
 
 def spans_of(module: ModuleType) -> dict[str, range]:
     """Return the lines of the body of each function of a module that stands once."""
-    tree, known = ast.parse(source_of(module)), functions_of(module)
+    tree, known = ast.parse(source_of(module)), _functions(module)
     found: dict[str, list[range]] = {}
     classes = [each for each in tree.body if isinstance(each, ast.ClassDef)]
     bodies = [("", tree.body), *((f"{each.name}.", each.body) for each in classes)]
@@ -203,12 +210,12 @@ def spans_of(module: ModuleType) -> dict[str, range]:
     }
 
 
-def code_of(code: CodeType, function: str) -> CodeType:
+def _code(code: CodeType, function: str) -> CodeType:
     """Return the code of a function within that of its module."""
     for each in code.co_consts:
         if isinstance(each, CodeType):
             if each.co_qualname == function:
                 return each
             if function.startswith(f"{each.co_qualname}."):
-                return code_of(each, function)
+                return _code(each, function)
     raise LookupError(function)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeAlias, cast
 
@@ -140,16 +141,16 @@ class _Agent:
         options: Options | None = None,
         **how: Any,  # noqa: ANN401  # as the agent takes them
     ) -> EngineRun:
-        with ExitStack() as stack:
-            _install(self._patches, stack)
-            run = self._agent.run(messages, stream, options=options, **how)
-        return _Run(run, self._patches)
+        run = partial(self._agent.run, messages, stream, options=options, **how)
+        return self._made(run)
 
     def resume(self, *given: Any, **how: Any) -> EngineRun:  # noqa: ANN401  # as run
+        return self._made(partial(cast("Any", self._agent).resume, *given, **how))
+
+    def _made(self, make: Callable[[], EngineRun]) -> EngineRun:
         with ExitStack() as stack:
             _install(self._patches, stack)
-            run = cast("Any", self._agent).resume(*given, **how)
-        return _Run(run, self._patches)
+            return _Run(make(), self._patches)
 
 
 class _Run:

@@ -34,7 +34,6 @@ from property_tests.mutants.engines import (
     seldom,
     streaming,
     thereafter,
-    tools,
     values,
     wrapping,
 )
@@ -45,7 +44,6 @@ ENGINES: Final[tuple[Mutant, ...]] = tuple(
     for module in (
         order,
         instruction,
-        tools,
         called_tools,
         messages,
         wrapping,

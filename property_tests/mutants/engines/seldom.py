@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final
 
 from property_tests.mutants.engines import lists
-from property_tests.mutants.engines.tools import names
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import (
     Given,
@@ -88,7 +87,7 @@ def _own_tools_only(right: Right) -> Right:
     """Let wrappers of the tools configuration wrap the configured tools alone."""
 
     def tool_layers(self: Given, kind: str, config: Given) -> Given:
-        own = names(map(as_meta, config.tools))
+        own = {meta.name for meta in map(as_meta, config.tools)}
 
         def around(layer: ToolLayer) -> ToolLayer:
             factory = layer.factory

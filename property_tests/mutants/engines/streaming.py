@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from property_tests.mutants.engines.tools import planned
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import Given, Right, broken, patch
 from refengine.errors import StreamBrokenOffError
@@ -28,12 +27,16 @@ class _Joined:
         return "".join([chunk async for chunk in await self._stream(*given)])
 
 
-def _joined_early(_: Given, left: Given) -> Given:
-    return replace(
-        left,
-        runnable=tuple(map(_joined, left.runnable)),
-        registered=tuple(map(_joined, left.registered)),
-    )
+def _joined_early(right: Right) -> Right:
+    async def plan(self: Given, *given: Given) -> Given:
+        left = await right(self, *given)
+        return replace(
+            left,
+            runnable=tuple(map(_joined, left.runnable)),
+            registered=tuple(map(_joined, left.registered)),
+        )
+
+    return plan
 
 
 def _joined(meta: ToolMeta) -> ToolMeta:
@@ -71,7 +74,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "streams-joined-early",
         "A streamable tool is made an invokable one, which other wrappers wrap.",
         "STR-002",
-        planned(_joined_early),
+        patch("planner.plan", _joined_early),
     ),
     broken(
         "reader-closes-the-stream",
