@@ -88,7 +88,7 @@ class WorldLlm(BaseLlm):
     ) -> AsyncGenerator[LlmResponse, None]:
         """Yield the script's next answer; raises what is scripted."""
         world, asked = cast("World", self.world), self._asked(llm_request)
-        response = partial(_response, empty=STREAMED if stream else None)
+        response = partial(_response, stream=stream)
         async for each in answered(world, asked, response, stream=stream):
             yield each
 
@@ -105,14 +105,12 @@ class WorldLlm(BaseLlm):
         )
 
 
-STREAMED: Final = types.Content(role="model", parts=[])
-"""How an answer of nothing ends a stream; in one piece it has no content at all."""
-
-
-def _response(answer: FlowAnswer, empty: types.Content | None) -> LlmResponse:
+def _response(answer: FlowAnswer, *, stream: bool) -> LlmResponse:
     message = answer.message
-    says = answer.partial or message.content or message.tool_calls
-    content = content_of(message) if says else empty
+    if answer.partial or message.content or message.tool_calls:
+        content = content_of(message)
+    else:  # nothing ends a stream with no parts, and in one piece has no content at all
+        content = types.Content(role="model", parts=[]) if stream else None
     made = LlmResponse(content=content, partial=answer.partial or None)
     if not answer.partial:
         made.usage_metadata = types.GenerateContentResponseUsageMetadata(
