@@ -7,9 +7,8 @@ from types import MappingProxyType
 from typing import Final
 
 import click
-from click.core import ParameterSource
 
-from compat.cli.command import refuse
+from compat.cli.command import is_given, refuse
 
 ENGINES_ONLY: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -137,11 +136,10 @@ def check_packages(engines: Sequence[str]) -> None:
 
 def check_smallest() -> None:
     """Leave with a message if other worlds are asked for beside the smallest set."""
-    context = click.get_current_context()
-    if not context.params["smallest"]:
+    if not is_given("smallest"):
         return
     for name in ("examples", "seed", "worlds"):
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+        if is_given(name):
             refuse("conform", f"--{name} with --smallest, which has fixed cases only")
 
 
