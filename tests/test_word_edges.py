@@ -186,6 +186,15 @@ def test_a_length_is_passed_before_the_end_of_a_stream(tmp_path: Path) -> None:
     assert told(tmp_path, old, wrong, FAMILY)
 
 
+def test_a_stream_goes_on_behind_a_length_that_its_pieces_come_to(
+    tmp_path: Path,
+) -> None:
+    old = CUTS.format(passes="if seen < 160: yield piece")
+    wrong = CUTS.format(passes="if seen <= 160: yield piece")
+
+    assert told(tmp_path, old, wrong, FAMILY)
+
+
 ENDS = """
 from refengine import AgentMiddleware, StreamReader, StreamToolCallResult
 from refengine import ToolMiddleware
