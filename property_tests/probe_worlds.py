@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias, cast
 
 from property_tests.late import LateEngine
-from refengine.errors import ToolResultTypeError
+from refengine.errors import HookReturnError, ToolResultTypeError
 from refengine.messages import Message
 from refengine.testing.clock import run
 from refengine.testing.doors import Engine
@@ -196,8 +196,8 @@ def _crowd(extensions: str, hook: str) -> ProbeWorld:
 
 
 def _refused(trace: Trace) -> bool:
-    """Tell whether a run ended with the error of a result that is no text."""
-    return [each.data.get("class") for each in trace.of("event")][-1:] == [REFUSAL]
+    """Tell whether a run ended with the error of what gave back another shape."""
+    return any(each.data.get("class") in REFUSALS for each in trace.of("event")[-1:])
 
 
 def _left_whole(trace: Trace) -> bool:
@@ -215,7 +215,7 @@ def _handed_back(trace: Trace) -> bool:
 
 
 REQUEST: Final = "model_request"
-REFUSAL: Final = ToolResultTypeError.__name__
+REFUSALS: Final = (HookReturnError.__name__, ToolResultTypeError.__name__)
 GIVES: Final = frozenset(("model_response", "tool_end"))
 """What an event tells of, where nobody wraps the model and the tools."""
 CROWD: Final = 1_000
@@ -391,6 +391,8 @@ WORLDS: Final[Mapping[str, tuple[ProbeWorld, ...]]] = MappingProxyType(
         ),
         "own_errors": (
             ProbeWorld({"tools": [{**TOOL, "result": "7", "as_json": True}]}, _refused),
+            # A profile may answer a tool's error, and a door may have no handlers.
+            _handler(_refused, before_model=[{"op": "give_back", "shape": "nothing"}]),
         ),
         "lock_step": (ProbeWorld({}, _waited, late=True),),
     }

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeAlias, cast
+from typing import Any, Protocol, Self, TypeAlias
 
 from property_tests.mutants.mutant import Door, Mutant
 from property_tests.mutants.steps import STEPS, EngineStep
@@ -141,16 +140,16 @@ class _Agent:
         options: Options | None = None,
         **how: Any,  # noqa: ANN401  # as the agent takes them
     ) -> EngineRun:
-        run = partial(self._agent.run, messages, stream, options=options, **how)
-        return self._made(run)
+        return self._made("run", messages, stream, options=options, **how)
 
     def resume(self, *given: Any, **how: Any) -> EngineRun:  # noqa: ANN401  # as run
-        return self._made(partial(cast("Any", self._agent).resume, *given, **how))
+        return self._made("resume", *given, **how)
 
-    def _made(self, make: Callable[[], EngineRun]) -> EngineRun:
+    def _made(self, method: str, *given: Any, **how: Any) -> EngineRun:  # noqa: ANN401  # as run
+        """Make a run; the patches may replace the method, and so is looked up late."""
         with ExitStack() as stack:
             _install(self._patches, stack)
-            return _Run(make(), self._patches)
+            return _Run(getattr(self._agent, method)(*given, **how), self._patches)
 
 
 class _Run:

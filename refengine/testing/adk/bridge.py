@@ -107,10 +107,11 @@ class WorldLlm(BaseLlm):
 
 def _response(answer: FlowAnswer, *, stream: bool) -> LlmResponse:
     message = answer.message
+    content: types.Content | None = None
     if answer.partial or message.content or message.tool_calls:
         content = content_of(message)
-    else:  # nothing ends a stream with no parts, and in one piece has no content at all
-        content = types.Content(role="model", parts=[]) if stream else None
+    elif stream:  # nothing ends a stream with no parts, and in one piece has no content
+        content = types.Content(role="model", parts=[])
     made = LlmResponse(content=content, partial=answer.partial or None)
     if not answer.partial:
         made.usage_metadata = types.GenerateContentResponseUsageMetadata(
