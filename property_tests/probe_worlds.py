@@ -391,13 +391,26 @@ WORLDS: Final[Mapping[str, tuple[ProbeWorld, ...]]] = MappingProxyType(
         ),
         "own_errors": (
             ProbeWorld({"tools": [{**TOOL, "result": "7", "as_json": True}]}, _refused),
-            # A profile may answer a tool's error, and a door may have no handlers.
-            _handler(_refused, before_model=[{"op": "give_back", "shape": "nothing"}]),
         ),
         "lock_step": (ProbeWorld({}, _waited, late=True),),
     }
 )
 """The worlds of each capability; one of them has to show it."""
 
-AFTER_AGENT_TAKEN: Final = _handler(_completed, after_agent=RECORD)
-"""Shows all that there is to show under a profile in which nobody calls the hook."""
+UNDER: Final[Mapping[str, tuple[str, str, ProbeWorld]]] = MappingProxyType(
+    {
+        # Nobody calls the hook: what can be shown is that it is taken.
+        "after_agent": (
+            "after_agent",
+            "never",
+            _handler(_completed, after_agent=RECORD),
+        ),
+        # A tool's error ends no run; that of a hook does.
+        "own_errors": (
+            "wrapper_raises",
+            "answered",
+            _handler(_refused, before_model=[{"op": "give_back", "shape": "nothing"}]),
+        ),
+    }
+)
+"""By capability: under this option of this posture another world shows it."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from compat.engines.capabilities import CAPABILITIES, Refusing
 from compat.engines.loading import LoadedEngine
 from property_tests.playing import StructsAdapted
-from property_tests.probe_worlds import AFTER_AGENT_TAKEN, WORLDS, ProbeWorld
+from property_tests.probe_worlds import UNDER, WORLDS, ProbeWorld
 from refengine.profile import Profile
 from refengine.testing.doors import Engine
 
@@ -42,9 +42,10 @@ def _found(
 
 
 def _worlds_of(capability: str, profile: Profile) -> tuple[ProbeWorld, ...]:
-    if capability == "after_agent" and profile.after_agent == "never":
-        # A profile under which nobody calls it: what can be shown is that it is taken.
-        return (AFTER_AGENT_TAKEN,)
+    if capability in UNDER:
+        posture, option, world = UNDER[capability]
+        if getattr(profile, posture) == option:
+            return (world,)
     return WORLDS[capability]
 
 
