@@ -16,6 +16,8 @@ from hypothesis import settings
 
 TESTS: Final = Path(__file__).parent / "tests"
 LONG: Final = TESTS / "long.toml"
+AGAIN: Final = "again"
+"""The group of what another step of .ci/run shows: it is left as another case is."""
 FEW: Final = 3
 """So many files are tested sooner than workers have started."""
 YOUNG, MIDDLE, OLD = 50_000, 20, 50
@@ -32,7 +34,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run all tests, also those of tests/long.toml and all cases of one_in",
     )
     parser.addoption(
-        "--later", action="store_true", help="run what tests/long.toml lists alone"
+        "--later",
+        action="store_true",
+        help="run what tests/long.toml lists alone, but for what is shown twice",
     )
 
 
@@ -59,17 +63,20 @@ def pytest_collection_modifyitems(
     """
     if config.getoption("--all"):
         return
-    long = set[str]() if _are_few(config) else _long()
+    long, again = (set[str](), set[str]()) if _are_few(config) else _long()
     seen: Counter[str] = Counter()
     now: list[pytest.Item] = []
     later: list[pytest.Item] = []
     cases: list[pytest.Item] = []
     for item in items:
-        names = _names(item)
+        *names, case = _names(item)
         mark = item.get_closest_marker("one_in")
         is_case = mark is not None and seen[names[-1]] % mark.args[0]
+        is_shown = again & {*names, case}
         seen[names[-1]] += 1
-        (cases if is_case else later if long & {*names} else now).append(item)
+        (cases if is_case or is_shown else later if long & {*names} else now).append(
+            item
+        )
     kept, left = (later, now) if config.getoption("--later") else (now, later)
     if left or cases:
         items[:] = kept
@@ -77,19 +84,22 @@ def pytest_collection_modifyitems(
     config.stash[LEFT] = 0 if kept is later else len(left) + len(cases)
 
 
-def _long() -> set[str]:
-    """Return what is listed, whatever the reason."""
+def _long() -> tuple[set[str], set[str]]:
+    """Return what is listed for any reason but one, and what is shown twice."""
     groups = tomllib.loads(LONG.read_text("utf-8")) if LONG.is_file() else {}
-    return {*chain.from_iterable(groups.values())}
+    again = {*groups.pop(AGAIN, ())}
+    return {*chain.from_iterable(groups.values())}, again
 
 
 def _names(item: pytest.Item) -> list[str]:
-    """Return how ``tests/long.toml`` names a test: its file, its class, and itself."""
+    """Return how ``tests/long.toml`` names a test: file, class, function and case."""
     path = item.path
     if path.is_relative_to(TESTS):
         path = path.relative_to(TESTS)
-    parts = item.nodeid.partition("[")[0].split("::")[1:]
-    return list(accumulate([path.as_posix(), *parts], "{}::{}".format))
+    name, bracket, case = item.nodeid.partition("[")
+    parts = name.split("::")[1:]
+    names = list(accumulate([path.as_posix(), *parts], "{}::{}".format))
+    return [*names, names[-1] + bracket + case]
 
 
 def _are_few(config: pytest.Config) -> bool:

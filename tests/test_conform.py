@@ -261,6 +261,7 @@ class Hangs(Right):
 
     assert done.returncode == 3, done.stdout + done.stderr
     assert "it did not end within 0.5 s" in done.stdout
+    assert "and this engine was given up" in done.stdout  # and not asked once more
 
 
 def test_an_engine_that_cannot_say_its_name_is_told_by_where_it_stands(

@@ -30,6 +30,7 @@ ONE = "def test_one(*_): pass\n"
 LONG = """
 children = ["test_whole.py", "test_it.py::test_slow"]
 worlds = ["test_more.py::TestMore"]
+again = ["test_it.py::test_slow[b]", "test_twice.py::test_one"]
 """
 LEFT = (
     "tests were left for later: with --all they run, too, and with --later what is"
@@ -46,7 +47,7 @@ def asked(tmp_path):
     (tests / "long.toml").write_text(LONG, "utf-8")
     (tests / "test_it.py").write_text(CASES, "utf-8")
     (tests / "test_more.py").write_text(f"class TestMore:\n    {ONE}", "utf-8")
-    for name in ("whole", "others"):
+    for name in ("whole", "others", "twice"):
         (tests / f"test_{name}.py").write_text(ONE, "utf-8")
 
     def ask(*options: str) -> list[str]:
@@ -69,8 +70,8 @@ def asked(tmp_path):
 @pytest.mark.parametrize(
     ("options", "ended"),
     [
-        ((), [f"8 {LEFT}", "5 passed, 8 deselected"]),
-        (("-n", "2"), [f"8 {LEFT}", "5 passed"]),
+        ((), [f"9 {LEFT}", "5 passed, 9 deselected"]),
+        (("-n", "2"), [f"9 {LEFT}", "5 passed"]),
         (("tests/test_it.py", "-k", "seven and f"), ["1 passed, 9 deselected"]),
         (("tests/test_it.py::test_seven[f]",), ["1 passed"]),
         (("tests/test_it.py::test_slow",), ["2 passed"]),
@@ -84,8 +85,8 @@ def test_what_is_long_and_repeats_a_fact_is_left_unless_it_is_named(
 
 
 def test_all_but_repeated_cases_runs_now_or_later_and_nothing_twice(asked) -> None:
-    assert asked("--all")[-1] == "13 passed"
-    assert asked("--later")[-1] == "4 passed, 9 deselected"
+    assert asked("--all")[-1] == "14 passed"
+    assert asked("--later")[-1] == "3 passed, 11 deselected"
     assert LEFT not in asked("--later")[0]
 
 
@@ -108,15 +109,16 @@ def functions_among(nodes: Iterable[ast.stmt]) -> list[str]:
 def test_what_is_listed_as_long_is_there_once_and_in_order() -> None:
     """A name that is not there is of a test that runs now, unseen."""
     groups = tomllib.loads((ROOT / "tests/long.toml").read_text("utf-8"))
-    listed = list(chain.from_iterable(groups.values()))
+    again = groups.pop("again")
+    listed = [*chain.from_iterable(groups.values()), *again]
     files = {each.partition("::")[0] for each in listed}
     there = {f"{file}::{name}" for file in files for name in named_in(file)} | files
-    wider = {each.rpartition("::")[0] for each in listed}
+    wider = {each.rpartition("::")[0] for each in {*listed} - {*again}}
 
-    assert {*listed} <= there
+    assert {each.partition("[")[0] for each in listed} <= there
     assert wider & {*listed} == set()
     assert len(listed) == len({*listed})
-    assert all(names == sorted(names) for names in groups.values())
+    assert all(names == sorted(names) for names in (*groups.values(), again))
 
 
 def test_ci_runs_now_and_later() -> None:

@@ -118,6 +118,7 @@ class EngineJudge:
             self._play(worlds, tally, emit)
         except EngineLostError as error:
             self._fault("engine", str(error))
+            tally.given_up = True
         results = self._with_known(tuple(self._results(tally)))
         causes = likely_causes(results)
         results = tuple(with_blockers(results, causes))
@@ -225,7 +226,7 @@ class EngineJudge:
         lost: dict[str, str] = {}
         for each in (
             self._workers.failures(tally.failing),
-            self._workers.stops(meant),
+            self._workers.stops(tally.survived(meant)),
         ):
             try:
                 for clause, what in each:
@@ -255,8 +256,8 @@ class EngineJudge:
             return "pass", ""
         if clause.id in meant:
             worlds = counted(len(meant[clause.id]), "world")
-            why = f"{worlds} would let it decide, and this engine comes so far in none"
-            return "blocked", why
+            ended = "was given up" if tally.given_up else "comes so far in none"
+            return "blocked", f"{worlds} would let it decide, and this engine {ended}"
         return "not-applicable", self._meaningless(clause)
 
     def _meaningless(self, clause: Clause) -> str:

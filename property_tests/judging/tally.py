@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from property_tests.judging.pool import Reply
@@ -22,6 +23,8 @@ class Tally:
     )
     refused: set[int] = field(default_factory=set[int])
     broken: dict[int, str] = field(default_factory=dict[int, str])
+    given_up: bool = False
+    """Whether the engine was lost before all worlds were played."""
 
     def add(self, world: int, reply: Reply, *, recorded: bool = False) -> None:
         """Count what one world decided."""
@@ -39,3 +42,15 @@ class Tally:
         for clause, text in reply["errors"].items():
             if clause not in self.errors or world < self.errors[clause][0]:
                 self.errors[clause] = (world, text)
+
+    def survived(self, meant: Mapping[str, Sequence[int]]) -> Mapping[str, list[int]]:
+        """Return of these worlds of clauses those that can be played once more.
+
+        Where the engine hung it hangs again, and is waited for as long as a search.
+        """
+        if self.given_up:
+            return {}
+        found = {
+            of: [e for e in at if e not in self.broken] for of, at in meant.items()
+        }
+        return {of: at for of, at in found.items() if at}
