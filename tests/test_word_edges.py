@@ -213,7 +213,7 @@ def subject(world):
                 return await inner(ctx, input)
             try:
                 opened = await inner(ctx, input)
-            except OSError:
+            except {opening}:
                 return StreamToolCallResult(StreamReader(only("[it broke off]")))
             return StreamToolCallResult(StreamReader(ended(opened.result)))
 
@@ -226,10 +226,13 @@ async def only(text):
 """
 
 
+@pytest.mark.parametrize(
+    ("named", "other"), [("OSError", "KeyError"), ("Exception", "StopIteration")]
+)
 def test_a_stream_that_breaks_off_is_told_from_one_that_does_not_open(
-    tmp_path: Path,
+    tmp_path: Path, named: str, other: str
 ) -> None:
-    old, wrong = (ENDS.format(within=each) for each in ("OSError", "KeyError"))
+    old, wrong = (ENDS.format(opening=named, within=each) for each in (named, other))
 
     assert told(tmp_path, old, wrong, FAMILY)
 

@@ -52,7 +52,7 @@ def word_edges(words: Words, *, own_tools: bool) -> Iterator[tuple[str, Data]]:
     errors = words.errors[:ERRORS] or ("boom",)
     for error, tools in (*((each, 1) for each in errors), (errors[0], 2)):
         yield FAMILY, failed_in_turn(words, error, tools)
-    for error in words.errors[:ERRORS]:
+    for error in errors:
         yield FAMILY, broken_off(words, error)
     for texts in consents(words):
         yield FAMILY, _consented(words, texts)
