@@ -167,6 +167,31 @@ def test_doors_are_found_behind_other_names(source: str, found: Any) -> None:
     assert doors_of((source,)) == {name: frozenset(d) for name, d in found.items()}
 
 
+WHO = 'x = runtime.context.get("who")\n'
+
+
+@pytest.mark.parametrize(
+    ("source", "beside"),
+    [
+        (WHO, [("other_context", ("context",))]),
+        (
+            'c = config["configurable"]\nx = c.get("who")',
+            [("other_configurable", BOTH[0])],
+        ),
+        (f'{WHO}y = runtime.context.get("size")', []),  # each comes without the other
+        ('x = runtime.context["who"]', []),  # it is always given
+        (f"{WHO}class C(TypedDict):\n    who: str\ncreate_agent(context_schema=C)", []),
+    ],
+)
+def test_something_else_is_given_where_one_value_is_looked_for(
+    source: str, beside: Any
+) -> None:
+    schemas = {"who": [{"type": "string"}]} if "TypedDict" in source else {}
+    found = graph_words([source], [source], schemas).options
+
+    assert [(e.name, e.doors) for e in found if e.name.startswith("other_")] == beside
+
+
 def test_numbers_that_a_value_is_compared_with_are_among_its_values() -> None:
     source = 'if config["configurable"].get("limit", 5) > 7: pass'
     (option,) = graph_words([source]).options
@@ -204,7 +229,7 @@ OF_STATE = 'x = state.get("who")\nclass S:\n    who: str\n'
 def test_what_a_caller_gives_and_how_is_told_by_the_older_side(
     old: str, doors: Any, needed: bool
 ) -> None:
-    (option,) = graph_words([old, BY_CONTEXT], [old]).options
+    option, *_ = graph_words([old, BY_CONTEXT], [old]).options
 
     assert (option.doors, option.needed) == (doors, needed)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -44,6 +44,8 @@ CONTEXT: Final = "context"
 CONFIGURABLE: Final = "configurable"
 METADATA: Final = "metadata"
 STATE: Final = "state"
+BESIDE: Final = "other"
+"""How the name of a value begins that nobody looks for."""
 DOORS: Final[Mapping[str, str]] = MappingProxyType(
     {
         CONTEXT: CONTEXT,
@@ -390,6 +392,7 @@ def graph_words(
     read, first = python_sources(texts), _gathered(python_sources(before))
     made = _options(_gathered(read), first)
     options = tuple(_at_edges(each, schemas.get(each.name, ())) for each in made)[:MOST]
+    options += tuple(_beside(options, schemas))
     counts = any(COUNTS.search(text) is not None for text in texts)
     replies = replies_of(before, texts)
     later = _gathered(python_sources(each for each in texts if each not in before))
@@ -498,6 +501,19 @@ def _at_edges(option: Option, schemas: Sequence[Schema]) -> Option:
     values = [each for at, each in enumerate(fit) if each not in fit[:at]]
     near = [*option.edges, *near]
     return replace(option, values=tuple(values or some[:1]), edges=tuple(near))
+
+
+def _beside(options: Sequence[Option], known: Container[str]) -> Iterator[Option]:
+    """Yield a value that nobody looks for, by each door where one value is looked for.
+
+    Who asks whether anything is given there is told so from who asks for the value.
+    Where there are several, each comes without the others anyway; and a schema may
+    refuse what it does not know.
+    """
+    for door in (CONTEXT, CONFIGURABLE):
+        there = [each for each in options if door in each.doors]
+        if len(there) == 1 and not there[0].needed and there[0].name not in known:
+            yield Option(f"{BESIDE}_{door}", doors=(door,))
 
 
 def _values(kind: str | None, found: NamedValues) -> tuple[Value, ...]:
