@@ -123,6 +123,21 @@ def test_a_headline_tells_two_things_of_different_kinds() -> None:
     ]
 
 
+def test_a_gap_of_a_line_on_both_sides_is_told_once() -> None:
+    there = replace(CHANGE, file="new.py", line=9)
+    other = replace(there, change="n > LIMIT -> n < LIMIT")
+    new = replace(BLUNT, unnoticed=(there, other))
+    verdict = replace(ALONE, sharpness=new, sharpness_old=BLUNT)
+    told = [str(each) for each in lines(verdict)]
+
+    assert [each.what.split(":")[0] for each in most_telling(verdict)] == [
+        "OLD old.py",
+        "NEW new.py",
+    ]
+    assert "Nor of NEW: 1 change of a line that is on both sides." in told
+    assert sum("new.py:9: if n > LIMIT:" in each for each in told) == 1
+
+
 def test_each_kind_of_small_change_has_its_place_among_what_is_told() -> None:
     assert sorted(TELLING) == sorted(OPERATORS)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
 from types import MappingProxyType
 from typing import Final
@@ -448,10 +448,12 @@ def _near(rows: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 def _basis(verdict: Migration, *, verbose: bool) -> Iterator[Text]:
     yield Text()
+    told: set[tuple[str, str]] = set()
     for side, sharp in verdict.sharp_sides:
-        if found := [*_unnoticed(side, sharp)]:
+        if found := [*_unnoticed(side, sharp, told)]:
             yield from found
             yield Text()
+        told |= {(each.source, each.change) for each in sharp.unnoticed}
     worlds = counted(verdict.worlds, "world")
     corpus = f" (corpus {verdict.digest[:12]})" if verbose else ""
     if verdict.recorded is not None:
@@ -640,14 +642,23 @@ def _sharpness(side: Side, found: Sharpness) -> str:
     return f"{line}."
 
 
-def _unnoticed(side: Side, found: Sharpness) -> Iterator[Text]:
-    """Yield what was not noticed of a side, and what would notice it."""
-    open_ones = [each for each in found.unnoticed if each.reason is None]
+def _unnoticed(
+    side: Side, found: Sharpness, told: Container[tuple[str, str]]
+) -> Iterator[Text]:
+    """Yield what was not noticed of a side, and what would notice it.
+
+    A line that stands on both sides is one gap, ``told`` with the other side.
+    """
+    every = [each for each in found.unnoticed if each.reason is None]
+    open_ones = [each for each in every if (each.source, each.change) not in told]
     if not found.enough:
         text = f"less than the {found.least:g} % that are required"
         yield Text(f"NOT SHARP ENOUGH  {text}", "bold yellow")
     if open_ones:
         yield Text(f"Not noticed of {side.upper()}, and what would notice it:")
+    if twice := len(every) - len(open_ones):
+        change = counted(twice, "change")
+        yield Text(f"Nor of {side.upper()}: {change} of a line that is on both sides.")
     for each in open_ones[:MANY]:
         yield Text(f"  {each.file}:{each.line}: {_cut(each.source)}", "yellow")
         yield Text(f"    {_cut(each.change)}")

@@ -37,6 +37,13 @@ class Weakness:
 
     what: str
     needs: str
+    line: str = ""
+    """The text of the line that it is about, which may stand on both sides."""
+
+    @property
+    def stands(self) -> tuple[str, str]:
+        """What two sides have in common that have it both."""
+        return self.line or self.what, self.needs
 
 
 def is_weak(verdict: Migration) -> bool:
@@ -58,7 +65,7 @@ def weaknesses(verdict: Migration) -> Iterator[Weakness]:
     """Yield what keeps it from standing alone: one thing of each kind, then others.
 
     Points where the engines differ come first, then branches and small changes, those
-    of OLD before those of NEW.
+    of OLD before those of NEW. What stands on both sides is one thing, of OLD.
     """
     for each in verdict.unplayed:
         yield Weakness(f"the point {each.id} was not played", "one of its worlds")
@@ -70,8 +77,12 @@ def weaknesses(verdict: Migration) -> Iterator[Weakness]:
         for side in SIDES
     ]
     changes = [[*_unsharp(side, each)] for side, each in verdict.sharp_sides]
-    found = zip_longest(*branches, *changes)
-    yield from (each for each in chain.from_iterable(found) if each is not None)
+    found = chain.from_iterable(zip_longest(*branches, *changes))
+    told: set[tuple[str, str]] = set()
+    for thing in found:
+        if thing is not None and thing.stands not in told:
+            told.add(thing.stands)
+            yield thing
     if not verdict.sharp_sides:
         yield Weakness(NOT_PLAYED, PLAYING)
 
@@ -100,6 +111,7 @@ def _untaken(side: Side, arm: str) -> Weakness:
         f"a world in which {_condition(test)} is {way}"
         if way in {"true", "false"}
         else "a world that goes there",
+        branch,
     )
 
 
@@ -127,7 +139,8 @@ def _unsharp(side: Side, found: Sharpness) -> Iterator[Weakness]:
         key=lambda each: (not each.worlds, TELLING.index(each.operator)),
     )
     for each in ranked:
-        yield Weakness(f"{side.upper()} {_changed(each)} was not noticed", each.needs)
+        what = f"{side.upper()} {_changed(each)} was not noticed"
+        yield Weakness(what, each.needs, f"{each.source}: {each.change}")
 
 
 def _changed(each: Unnoticed) -> str:
