@@ -221,6 +221,16 @@ PORTS = {
         *(GRAPH, DELETED.format(said=QUESTION), DELETED.format(said=QUESTION)),
         "right",
     ),
+    "an own tool that asks in a key that nobody reads": (
+        GRAPH,
+        DELETED.format(said=QUESTION),
+        *(DELETED.format(said=QUESTION.replace("path", "file", 1)), "wrong"),
+    ),
+    "an own tool that says more when it asks": (
+        GRAPH,
+        DELETED.format(said=QUESTION),
+        *(DELETED.format(said=QUESTION.replace("}", ', "why": "as asked"}')), "right"),
+    ),
     "the last of two refusals alone, of calls that are asked about by what they cost": (
         *(REVIEW, "refused.append(said)", "refused = [said]"),
         "wrong",

@@ -131,16 +131,22 @@ def test_question_about_no_call_is_an_effect_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("question", "seen"),
     [
-        ({"tool": "t", "q": 1}, {"name": "t", "args": {"q": 1}, "approved": True}),
-        ({"q": 1}, {"name": "t", "args": {"q": 1}, "approved": True}),
+        ({"tool": "t", "q": 1}, {"shown": {"tool": "<name>", "q": "<q>"}}),
+        ({"q": 1}, {"shown": {"q": "<q>"}}),
+        ({"tool": "t", "q": "$1.00"}, {"shown": {"tool": "<name>", "q": "<q>"}}),
         (
-            {"tool": "t", "q": "$1.00"},
-            {"name": "t", "args": {"q": 1}, "approved": True},
+            {"tool": "t", "of": {"q": 2}, "say": "please look", "kind": "ask"},
+            {
+                "asked": {"q": 2},
+                "shown": {
+                    "tool": "<name>",
+                    "of": {"q": 2},
+                    "say": "<text>",
+                    "kind": "ask",
+                },
+            },
         ),
-        (
-            {"tool": "t", "of": {"q": 2}},
-            {"name": "t", "args": {"q": 1}, "approved": True, "asked": {"q": 2}},
-        ),
+        ({"action_request": {"action": "t", "args": {"q": 1}}}, {}),
     ],
 )
 def test_question_is_about_the_call_that_it_names_or_shows(
@@ -148,7 +154,8 @@ def test_question_is_about_the_call_that_it_names_or_shows(
 ) -> None:
     (effect,) = played(asks_after(question)).of("effect")
 
-    assert effect.data == {"name": "approval", "data": seen}
+    call = {"name": "t", "args": {"q": 1}, "approved": True}
+    assert effect.data == {"name": "approval", "data": {**call, **seen}}
     assert effect.call_id == "c1"
 
 

@@ -20,6 +20,7 @@ from compat.migration.differences import step
 from compat.verdicts.migration import Severity
 from refengine.messages import Json
 from refengine.testing.json_values import is_mapping
+from refengine.testing.person import SHOWN
 from refengine.testing.trace import MISSING
 
 Value: TypeAlias = "Mapping[str, Any]"
@@ -305,9 +306,19 @@ def _point(error: Value) -> Json:
 def _effect(old: Value, new: Value, _: str) -> Named:
     for key in ("name", "data"):
         if _text(old[key]) != _text(new[key]):
+            if (asked := _shown(old["data"], new["data"])) is not None:
+                return "ASKED", f".data.{SHOWN}", *asked
             return _typed("EFFECT_CHANGED", f".{key}", old[key], new[key])
     key = "after" if _text(old["after"]) != _text(new["after"]) else "call_id"
     return "ORDER", f".{key}", old[key], new[key]
+
+
+def _shown(old: Json, new: Json) -> tuple[Json, Json] | None:
+    """Return what a person is shown about a call, where that alone differs."""
+    if not (is_mapping(old) and is_mapping(new) and SHOWN in old and SHOWN in new):
+        return None
+    is_all = all(_text(old.get(e)) == _text(new.get(e)) for e in {*old, *new} - {SHOWN})
+    return (old[SHOWN], new[SHOWN]) if is_all else None
 
 
 def _end(old: Value, new: Value, _: str) -> Named:

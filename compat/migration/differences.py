@@ -20,6 +20,8 @@ from compat.report.values import common_start
 from compat.verdicts.migration import Difference
 from refengine.messages import Json
 from refengine.testing.channels import CHANNELS, UNKEPT, ChannelEntry, Seen, project
+from refengine.testing.json_values import is_mapping
+from refengine.testing.person import SHOWN
 from refengine.testing.trace import MISSING, same
 
 Entry: TypeAlias = "Mapping[str, Json]"
@@ -142,6 +144,40 @@ def _without_call(entry: Entry) -> Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnQuestions(Mask):
+    """What a person is shown, where one side alone asks in a form of its own.
+
+    The other asks in its framework's form: which call it is about is all that both say.
+    Keys that only NEW has are nothing that OLD's application looks for.
+    """
+
+    def covers(self, difference: Difference) -> bool:  # noqa: ARG002  # as all masks
+        """Tell that nothing is covered: what is not to be compared is not there."""
+        return False
+
+    def compared(self, old: Entry, new: Entry) -> tuple[Entry, Entry]:
+        """Return what is left to compare of two entries."""
+        ours, theirs = old.get("data"), new.get("data")
+        if not (is_mapping(ours) and is_mapping(theirs)):
+            return old, new
+        if SHOWN in ours and SHOWN in theirs:
+            left = _known(ours[SHOWN], theirs[SHOWN])
+            return old, {**new, "data": {**theirs, SHOWN: left}}
+        return _unshown(old, ours), _unshown(new, theirs)
+
+
+def _known(old: Json, new: Json) -> Json:
+    """Return NEW's value without the keys that OLD's has not."""
+    if not (is_mapping(old) and is_mapping(new)):
+        return new
+    return {key: _known(old[key], new[key]) for key in new if key in old}
+
+
+def _unshown(entry: Entry, data: Entry) -> Entry:
+    return {**entry, "data": {key: data[key] for key in data if key != SHOWN}}
+
+
+@dataclass(frozen=True, slots=True)
 class SameEdit(Mask):
     """One piece of a text in another's place, wherever it stands in whichever channel.
 
@@ -179,6 +215,7 @@ def _edit(old: Json, new: Json) -> tuple[str, str] | None:
 
 GRAPHS: Final = (
     CallsUnknown("effects", "[*]"),
+    OwnQuestions("effects", "[*]"),
     Additions("state", "[*].values"),
     Additions("second_turn", "[*].values"),
     Additions("handed_over", "[*].values"),
@@ -189,7 +226,7 @@ GRAPHS: Final = (
 what a failed run leaves where only one of them keeps it."""
 
 
-BY_ENTRY: Final = (CallsUnknown, KeptByOne)
+BY_ENTRY: Final = (CallsUnknown, KeptByOne, OwnQuestions)
 """Masks that look at both entries as a whole."""
 
 
@@ -315,7 +352,7 @@ def _in_channel(
     channel: str,
     old: Sequence[ChannelEntry],
     new: Sequence[ChannelEntry],
-    unknown: Sequence[CallsUnknown | KeptByOne],
+    unknown: Sequence[CallsUnknown | KeptByOne | OwnQuestions],
 ) -> Iterator[Difference]:
     for at in range(max(len(old), len(new))):
         ours = old[at] if at < len(old) else None
@@ -326,8 +363,10 @@ def _in_channel(
             ABSENT if theirs is None else theirs.value,
         )
         if ours is not None and theirs is not None:
+            entries: tuple[Entry, Entry] = ours.value, theirs.value
             for mask in unknown:
-                values = mask.compared(ours.value, theirs.value)
+                entries = mask.compared(*entries)
+            values = entries
         for path, left, right, role in _innermost(*values, f"[{at}]"):
             yield Difference(channel, path, left, right, seq, role)
 

@@ -348,6 +348,7 @@ WORST: Final = (
     ("EXTRA_CALL", "tool_executions"),
     ("HAND_OVER_LOST", "tool_executions"),
     ("ASKED", "events"),
+    ("ASKED", "effects"),
     ("STREAM_LEAK", "events"),
 )
 """What a person has to hear of first, in however few worlds: a tool that runs though a

@@ -656,15 +656,15 @@ def _unnoticed(
         yield Text(f"NOT SHARP ENOUGH  {text}", "bold yellow")
     if open_ones:
         yield Text(f"Not noticed of {side.upper()}, and what would notice it:")
-    if twice := len(every) - len(open_ones):
-        change = counted(twice, "change")
-        yield Text(f"Nor of {side.upper()}: {change} of a line that is on both sides.")
     for each in open_ones[:MANY]:
         yield Text(f"  {each.file}:{each.line}: {_cut(each.source)}", "yellow")
         yield Text(f"    {_cut(each.change)}")
         yield Text(f"    {_reached(each)}; {_cut(each.needs)}", "dim")
     if len(open_ones) > MANY:
         yield Text(f"  and {len(open_ones) - MANY} more", "yellow")
+    if twice := len(every) - len(open_ones):
+        change = counted(twice, "change")
+        yield Text(f"Nor of {side.upper()}: {change} of a line that is on both sides.")
     for each in found.marked:
         change = _cut(each.change)
         yield Text(f"  {each.file}:{each.line}: {change} ({each.reason})", "dim")

@@ -51,6 +51,8 @@ AGAIN: Final = frozenset(("ctx", "options"))
 
 APPROVAL: Final = "approval"
 """The effect under which each call that a person was asked about is put down."""
+SHOWN: Final = "shown"
+"""Its key of a question in a form of the subject's own, which its application reads."""
 
 
 class RepliesInTurn:

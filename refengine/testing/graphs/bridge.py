@@ -20,7 +20,7 @@ from refengine.testing.graphs.model import MODEL, WorldChatModel
 from refengine.testing.graphs.tools import OWN, WorldTool, world_tool
 from refengine.testing.graphs.wire import Line
 from refengine.testing.json_values import is_list, is_mapping
-from refengine.testing.person import APPROVAL, RepliesInTurn
+from refengine.testing.person import APPROVAL, SHOWN, RepliesInTurn
 from refengine.testing.recorder import snapshot
 from refengine.testing.scenario import ReplySpec, ValueDoor
 from refengine.testing.subject_worlds.answers import ARGS
@@ -158,11 +158,14 @@ class GraphPerson(RepliesInTurn):
         self.earlier: list[dict[str, Any]] = []
         """The calls of the last answer that the model gave in another process."""
 
-    def says(self, call: Call, kind: str = "yes", asked: object = None) -> str:
+    def says(
+        self, call: Call, kind: str = "yes", asked: object = None, shown: object = None
+    ) -> str:
         """Return how the person answers about a call; that it was asked is put down.
 
         So is what the question says otherwise of its arguments than they are: who is
-        asked about one sum allows no other.
+        asked about one sum allows no other. What is ``shown`` is a question of the
+        subject's own form: its application looks in its keys.
         """
         call_id = call.get("id") or self._id_of(call)
         kind = "no" if call_id in self.denied else kind
@@ -173,6 +176,8 @@ class GraphPerson(RepliesInTurn):
         }
         if unlike := dict(_unlike(asked, call.get("args"))):
             question["asked"] = snapshot(unlike)
+        if is_mapping(shown):
+            question[SHOWN] = snapshot(_form(shown, {**call, "id": call_id}))
         # An interrupt is answered between calls of the graph, in no call's own code.
         with calling(call_id):
             self._world.effect(APPROVAL, question)
@@ -242,7 +247,7 @@ class GraphPerson(RepliesInTurn):
         if not calls:
             self._world.effect(QUESTION, {"value": snapshot(value)})
         asked = value if len(calls) == 1 else None
-        said = [self.says(each, reply.kind, asked) for each in calls]
+        said = [self.says(each, reply.kind, asked, value) for each in calls]
         if "no" in said and reply.kind != "no":
             no = (each for each in self.replies if each.kind == "no")
             reply = next(no, ReplySpec(kind="no", value=False))
@@ -301,6 +306,25 @@ def _allowed(request: Mapping[str, Any]) -> dict[str, Collection[str]]:
 
 def _is_older(value: object) -> bool:
     return is_mapping(value) and is_mapping(value.get("action_request"))
+
+
+def _form(shown: object, call: Call) -> object:
+    """Return where a question shows which part of a call, in whatever words.
+
+    Its keys are read by programs and have to be the same; what a person alone reads, a
+    sentence or a sum with its sign, may be written anew.
+    """
+    if is_mapping(shown):
+        return {key: _form(each, call) for key, each in shown.items()}
+    if is_list(shown):
+        return [_form(each, call) for each in shown]
+    args = call.get("args")
+    parts = {"name": call.get("name"), "id": call.get("id")}
+    parts |= args if is_mapping(args) else {}
+    for key, part in parts.items():
+        if part == shown or (str(part or "") and _is_told(part, shown)):
+            return f"<{key}>"
+    return "<text>" if isinstance(shown, str) and " " in shown else shown
 
 
 def _unlike(asked: object, args: object) -> Iterator[tuple[str, object]]:
