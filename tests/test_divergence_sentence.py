@@ -1,6 +1,7 @@
 """A divergence is one sentence and a few lines of code, whatever is in it."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -220,6 +221,42 @@ def test_a_call_that_a_person_would_have_denied_is_told_with_the_no() -> None:
         "NEW runs `refund` without asking, to which the person says no."
     )
     assert told("c2") == "NEW runs `refund`, and OLD does not."
+
+
+def test_a_tool_that_asks_by_itself_is_not_told_to_run_without_asking() -> None:
+    asks = {"name": "refund", "body": [{"op": "ask", "payload": "sure?"}]}
+    world = read_scenario(
+        {
+            "agent": {"tools": [asks]},
+            "model_script": ["assistant:[c1:refund({})]"],
+            "runs": [{"input": ["user:Hello"], "denies": ["c1"]}],
+        }
+    )
+    ran = {**RUN, "run": 1, "call_id": "c1"}
+    extra = found("EXTRA_CALL", MISSING, ran, "tool_executions")
+
+    assert sentence(extra, world) == "NEW runs `refund`, and OLD does not."
+
+
+@pytest.mark.parametrize(
+    ("code", "channel", "old", "lines", "said"),
+    [
+        (
+            *("EFFECT_LOST", "effects", {"name": "banner", "data": "on"}),
+            ((" ", "banner on"), ("-", "banner on")),
+            'NEW does `banner` with "on" once less than OLD.',
+        ),
+        (
+            *("MISSING_CALL", "tool_executions", RUN),
+            ((" ", "c1: refund({})"), ("-", "c2: refund({})")),
+            "NEW runs `refund` once less than OLD.",
+        ),
+    ],
+)
+def test_what_new_does_less_often_is_told_so(code, channel, old, lines, said) -> None:
+    each = replace(found(code, old, MISSING, channel), lines=lines)
+
+    assert sentence(each, REFUSED) == said
 
 
 def test_a_text_that_new_leaves_as_it_came_is_told_so() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -82,7 +83,7 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
         ),
         "AGAINST_NO": Wording(added="NEW runs {new} although the person said no"),
         "MISSING_CALL": Wording(lost="NEW asks the model once less than OLD"),
-        "MISSING_CALL tool_executions": Wording(lost="{does_not} run {old}{as_old}"),
+        "MISSING_CALL tool_executions": Wording(lost="NEW {not_run} {old}{as_old}"),
         "TOOL_ARGUMENTS": Wording("NEW runs {tool} with {new}, and OLD with {old}"),
         "TOOL_REPLACED": Wording("NEW runs {new} where OLD runs {old}"),
         "ANSWER": Wording(
@@ -164,7 +165,7 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
         "ORDER .after": Wording(
             "NEW does {effect} after {new}, and OLD after {old}: another order"
         ),
-        "EFFECT_LOST": Wording(lost="{does_not} do {old}{as_old}"),
+        "EFFECT_LOST": Wording(lost="NEW {not_do} {old}{as_old}"),
         "EFFECT_EXTRA": Wording(added="NEW does {new}{and_old}"),
         "EFFECT_CHANGED .name": Wording("NEW does {new} where OLD does {old}"),
         "EFFECT_CHANGED": Wording("NEW does {effect} with {new}, and OLD with {old}"),
@@ -241,14 +242,28 @@ DENIED: Final = "EXTRA_CALL .denied"
 
 
 def _is_denied(found: DescribedDivergence, world: Scenario | None) -> bool:
-    """Tell whether it is a call that only NEW makes, and that the person denies."""
+    """Tell whether it is a call that only NEW makes, and that the person denies.
+
+    A tool that asks by itself has to run for that, so its run is against nobody's no.
+    """
     at = found.difference
     if found.code != "EXTRA_CALL" or world is None or not is_mapping(at.new):
         return False
     run = at.new.get("run")
     if not isinstance(run, int) or not 0 < run <= len(world.runs):
         return False
-    return at.new.get("call_id") in world.runs[run - 1].denies
+    denied = at.new.get("call_id") in world.runs[run - 1].denies
+    return denied and at.new.get("name") not in _asking(world)
+
+
+def _asking(world: Scenario) -> AbstractSet[str]:
+    """Return the names of a world's tools that ask a person by themselves."""
+    return {
+        tool.name
+        for agent in world.all_agents
+        for tool in agent.tools
+        if any(each.op == "ask" for each in tool.body)
+    }
 
 
 def _form(shape: Wording, old: object, new: object, world: Scenario | None) -> str:
@@ -302,9 +317,9 @@ def _times(found: DescribedDivergence) -> Fields:
     first = next((text for mark, text in told if mark != " "), None)
     if (" ", first) in told:
         once = {"and_old": " once more than OLD", "as_old": " once less than OLD"}
-        return {**once, "does_not": "NEW does"}
+        return {**once, "not_do": "does", "not_run": "runs"}
     rest = {"and_old": ", and OLD does not", "as_old": ", and OLD does"}
-    return {**rest, "does_not": "NEW does not"}
+    return {**rest, "not_do": "does not do", "not_run": "does not run"}
 
 
 def _receivers(value: object) -> str:
