@@ -182,7 +182,9 @@ def corpus_of(
         same = all(each.same_code for each in refs)
         graphs = replace(graphs, limits=same)
     spoken = Spoken.of(sources.values(), outside)
-    spoken = replace(spoken, tasks=graphs is not None)
+    theirs = () if graphs is None else graphs.own_tools
+    own_tools = spoken.own_tools.union(words.own_tools, theirs)
+    spoken = replace(spoken, tasks=graphs is not None, own_tools=own_tools)
     given = how.given.worlds(words, how.seed, graphs=graphs is not None)
     own = OwnWorlds(tuple(given), how.given.declared)
     points = None

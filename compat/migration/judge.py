@@ -342,6 +342,7 @@ class MigrationJudge(Generic[P]):
             apart=len(compared.those(unusual=True)),
             unbuilt=_only_old_is_built(compared.inside),
             moved=self.corpus.moved,
+            own_tools=self.corpus.spoken.own_tools,
         )
 
     def _lacking(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -330,7 +331,8 @@ class Migration:
     weakly is not enough. ``hand_over`` is about runs that OLD kept, None where none was
     to be handed over. ``recorded`` says what of OLD is known where it is a recording,
     None where it ran. ``documented`` are changes of packages between the sides'
-    versions that the divergence may come from.
+    versions that the divergence may come from. ``own_tools`` are those that the sides
+    make themselves, as far as their sources name them.
     """
 
     required: str
@@ -365,6 +367,7 @@ class Migration:
     )
     unbuilt: bool = False
     moved: Sequence[MovedValue] = ()
+    own_tools: AbstractSet[str] = frozenset()
     points: PointsVerdict | None = None
     point: PointVerdict | None = None
     failures: Mapping[Side, Mapping[str, int]] = field(
