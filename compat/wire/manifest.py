@@ -26,7 +26,7 @@ from compat.wire.errors import (
 )
 from compat.wire.exchanges import Exchange
 from compat.wire.scrubbing import RULES, RULES_VERSION, Scrubber
-from refengine.testing.given_text import read_toml
+from refengine.testing.given_text import read_toml, unread
 
 NAME: Final = "manifest.toml"
 
@@ -86,6 +86,8 @@ def read_manifest(folder: Path) -> Manifest:
         text = (folder / NAME).read_text("utf-8")
     except FileNotFoundError as error:
         raise NoManifestError(NAME) from error
+    except UnicodeDecodeError as error:
+        raise _invalid(unread(error, "TOML")) from error
     try:
         manifest = Manifest.model_validate(read_toml(text))
     except (tomllib.TOMLDecodeError, ValidationError) as error:

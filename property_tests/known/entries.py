@@ -43,7 +43,7 @@ from pydantic import (
 from property_tests.corpus import repeated
 from property_tests.dialects.dialects import world_of_dialect
 from property_tests.variants import CHANGES
-from refengine.testing.given_text import read_json, read_toml
+from refengine.testing.given_text import read_json, read_toml, unread
 from refengine.testing.scenario_files import parse_scenario
 
 EVERY: Final = "*"
@@ -200,7 +200,7 @@ def _tables(text: bytes, path: Path) -> list[Mapping[str, Any]]:
     try:
         data = read_toml(text.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise KnownFailuresError(path, [f"is not TOML: {error}"]) from None
+        raise KnownFailuresError(path, [unread(error, "TOML")]) from None
     found = data.pop("failure", [])
     problems = [f"{key}: there is no such key; write [[failure]]" for key in data]
     if not isinstance(found, list):

@@ -24,6 +24,13 @@ def read_json(
         raise json.JSONDecodeError(DEEP, "", 0) from None
 
 
+def unread(error: ValueError, kind: str) -> str:
+    """Return why a text is none of its kind, such as "JSON"."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"is not UTF-8 text ({error.reason})"
+    return f"is not {kind}: {error}"
+
+
 def read_toml(text: str) -> dict[str, Any]:
     """Return the tables of a text; raises tomllib.TOMLDecodeError."""
     try:
