@@ -259,6 +259,21 @@ def test_what_new_does_less_often_is_told_so(code, channel, old, lines, said) ->
     assert sentence(each, REFUSED) == said
 
 
+@pytest.mark.parametrize(
+    ("mark", "who", "other"), [("-", "OLD", "NEW"), ("+", "NEW", "OLD")]
+)
+def test_a_text_that_one_side_alone_shows_is_told_as_its_own(mark, who, other) -> None:
+    each = at(".text", "STREAM_LEAK", "a summary", "the answer", "events")
+    lines = ((mark, "model: a summary"), (" ", "model: the answer"))
+
+    said = sentence(replace(each, lines=lines), REFUSED)
+
+    assert said == (
+        f'The consumer of the stream is shown "a summary" by {who}, which no kept'
+        f" history says, and not by {other}."
+    )
+
+
 def test_a_text_that_new_leaves_as_it_came_is_told_so() -> None:
     each = found("MESSAGE_CHANGED", {**USER, "content": "[x]"}, USER)
     world = read_scenario({"agent": {}, "runs": [{"input": ["user:a\nb"]}]})

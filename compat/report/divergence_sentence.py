@@ -133,6 +133,12 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
             "the consumer of the stream is shown {new} by NEW, and {old} by OLD; both"
             " keep the same history, so one of them shows what it does not keep"
         ),
+        "STREAM_LEAK .alone": Wording(
+            lost="the consumer of the stream is shown {shown} by OLD, which no kept"
+            " history says, and not by NEW",
+            added="the consumer of the stream is shown {shown} by NEW, which no kept"
+            " history says, and not by OLD",
+        ),
         "EVENT_ORDER": Wording(
             "whoever reads the run is told {new} by NEW, {old} by OLD"
         ),
@@ -217,11 +223,14 @@ def sentence(found: DescribedDivergence, world: Scenario | None = None) -> str:
     """Return what a divergence is, as one sentence in one line."""
     at = found.difference
     denied = [DENIED] if _is_denied(found, world) else []
+    mark, shown = _shown_alone(found)
+    alone = [LEAKED] if mark else []
     code = found.code
-    keys = (*denied, f"{code} {at.channel}", f"{code} .{_key(at)}", code)
+    keys = (*denied, *alone, f"{code} {at.channel}", f"{code} .{_key(at)}", code)
     shape = next((SHAPES[each] for each in keys if each in SHAPES), _OTHER)
-    fields = _fields(found)
-    form = _form(shape, at.old, at.new, world)
+    fields = {**_fields(found), "shown": shown}
+    one_sided = shape.lost if mark == "-" else shape.added
+    form = one_sided if alone else _form(shape, at.old, at.new, world)
     try:
         said = form.format(**fields)
     except (KeyError, IndexError):  # a shape that is wrong is no reason for none
@@ -239,6 +248,8 @@ _OTHER: Final = Wording(
 """Of a code without a shape: where both have something, both values stand below."""
 DENIED: Final = "EXTRA_CALL .denied"
 """The sentence of a call that a person would have denied, had NEW asked."""
+LEAKED: Final = "STREAM_LEAK .alone"
+"""The sentence of a text that one side shows, and the other shows nothing for."""
 
 
 def _is_denied(found: DescribedDivergence, world: Scenario | None) -> bool:
@@ -264,6 +275,19 @@ def _asking(world: Scenario) -> AbstractSet[str]:
         for tool in agent.tools
         if any(each.op == "ask" for each in tool.body)
     }
+
+
+def _shown_alone(found: DescribedDivergence) -> tuple[str, str]:
+    """Return whose text it is that one side shows alone, by its mark, and the text.
+
+    Both are "" for anything else, and where each side shows some text of its own.
+    """
+    only = [each for each in found.lines if each[0] != " "]
+    marks = {mark for mark, _ in only}
+    if found.code != "STREAM_LEAK" or len(marks) != 1:
+        return "", ""
+    mark, line = only[0]
+    return mark, f'"{brief(line.partition(": ")[2])}"'
 
 
 def _form(shape: Wording, old: object, new: object, world: Scenario | None) -> str:
