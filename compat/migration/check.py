@@ -151,7 +151,9 @@ def check(old: SubjectRef, new: SubjectRef, terms: Terms, how: CheckOptions) -> 
     said = vocabulary([old, new], how) if how.search_plays else None
     sides = {"new": (new, terms)}
     found = check_all(old, sides, corpus, how, explain=True, said=said)["new"]
-    return replace(found, verdict=replace(found.verdict, given=given))
+    verdict = found.verdict
+    given = how.given.told(given, verdict.left_out)
+    return replace(found, verdict=replace(verdict, given=given))
 
 
 @contextmanager

@@ -338,6 +338,11 @@ class MigrationJudge(Generic[P]):
             families=Counter(each.family for each in self.corpus.worlds),
             exercise=exercise,
             outside=dict(outside.most_common()),
+            left_out=Counter(
+                self.corpus.worlds[each.at].family
+                for each in compared.worlds
+                if each.refused
+            ),
             ordinary=len(compared.those(unusual=False)),
             apart=len(compared.those(unusual=True)),
             unbuilt=_only_old_is_built(compared.inside),

@@ -197,7 +197,9 @@ def given_lines(given: Iterable[GivenWorlds]) -> Iterator[str]:
     """Yield a line for each file."""
     for each in given:
         if each.played:
-            yield f"{each.file}: {each.played} as they are, {each.made} made from them"
+            lost = f"; {each.left_out} of both left out" if each.left_out else ""
+            many = f"{each.played} as they are, {each.made} made from them"
+            yield f"{each.file}: {many}{lost}"
         else:
             yield f"{each.file}: in {each.made} of them"
         if each.of:
