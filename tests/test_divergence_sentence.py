@@ -274,6 +274,21 @@ def test_a_text_that_one_side_alone_shows_is_told_as_its_own(mark, who, other) -
     )
 
 
+def test_sides_of_two_kinds_are_told_to_be_so() -> None:
+    way = {"run": 0, "asked": "async", "way": "async"}
+
+    assert sentence(found("STATUS", MISSING, way, "ways", "run 1")) == (
+        "In the first run, NEW is an agent of a framework, and OLD holds extensions"
+        " for refengine's own engine: give both of one kind."
+    )
+
+
+def test_a_world_in_which_nothing_runs_says_so() -> None:
+    world = read_scenario({"agent": {}, "runs": []})
+
+    assert [*code(world)] == ["# nothing is run: it shows while the agent is built"]
+
+
 def test_a_text_that_new_leaves_as_it_came_is_told_so() -> None:
     each = found("MESSAGE_CHANGED", {**USER, "content": "[x]"}, USER)
     world = read_scenario({"agent": {}, "runs": [{"input": ["user:a\nb"]}]})

@@ -91,6 +91,12 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
             kept="NEW answers {new} as it came, and OLD makes {old} of it",
         ),
         "STATUS": Wording("the run ends with {new} in NEW, and with {old} in OLD"),
+        "STATUS ways": Wording(
+            lost="NEW holds extensions for refengine's own engine, and OLD is an agent"
+            " of a framework: give both of one kind",
+            added="NEW is an agent of a framework, and OLD holds extensions for"
+            " refengine's own engine: give both of one kind",
+        ),
         "STATE_LOST": Wording(
             "NEW keeps {new}{of_key} where OLD keeps {old}",
             "NEW does not keep {old}{of_key}",
