@@ -8,7 +8,8 @@ import pytest
 from compat.migration.codes import CODES
 from compat.report.counterexample import code
 from compat.report.divergence_sentence import SHAPES, sentence
-from compat.verdicts.migration import DescribedDivergence, Difference
+from compat.report.migration import facts
+from compat.verdicts.migration import DescribedDivergence, Difference, Migration
 from refengine.testing import read_scenario
 from refengine.testing.channels import CHANNELS
 from refengine.testing.trace import MISSING
@@ -17,6 +18,7 @@ USER = {"role": "user", "content": "a\nb"}
 ASKS = {"role": "assistant", "tool_calls": [{"name": "refund"}]}
 RUN = {"id": "c1", "name": "refund", "arguments": "{}", "call_id": "c1"}
 PART = {"id": "part-1", "kind": "text", "state": "error", "error": "Broken"}
+VERDICT = Migration("same-effects", 1, "")
 REFUSED = read_scenario(
     {
         "agent": {"tools": [{"name": "refund"}]},
@@ -272,6 +274,8 @@ def test_a_text_that_one_side_alone_shows_is_told_as_its_own(mark, who, other) -
         f'The consumer of the stream is shown "a summary" by {who}, which no kept'
         f" history says, and not by {other}."
     )
+    told = [name for name, _ in facts(replace(each, lines=lines), VERDICT)]
+    assert told == ["where"]
 
 
 def test_sides_of_two_kinds_are_told_to_be_so() -> None:

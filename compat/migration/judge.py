@@ -431,10 +431,13 @@ class MigrationJudge(Generic[P]):
         if divergence is not None:
             among = (ordinary, channels, masks, divergence, groups)
             hidden = hidden_divergence(*among)
+        # Worlds of points come first: where play ended early, all others are unknown.
+        whole = base.worlds == len(self.corpus.worlds)
+        point = self._point_alone(named, start) if whole else None
         return replace(
             base,
             hidden=hidden,
-            point=_point_of(base, self._point_alone(named, start)),
+            point=_point_of(base, point),
             world=world,
             diverging=len(named),
             groups=groups,

@@ -283,6 +283,11 @@ def _asking(world: Scenario) -> AbstractSet[str]:
     }
 
 
+def is_shown_alone(found: DescribedDivergence) -> bool:
+    """Tell whether it is a text that one side alone shows."""
+    return bool(_shown_alone(found)[0])
+
+
 def _shown_alone(found: DescribedDivergence) -> tuple[str, str]:
     """Return whose text it is that one side shows alone, by its mark, and the text.
 
