@@ -40,7 +40,7 @@ from property_tests.check import Check
 from property_tests.dialects.dialects import world_of_dialect
 from property_tests.playing import VariantPlayer, WorldRefusedError
 from property_tests.wording import failure_of
-from refengine.testing.given_text import read_json, unread
+from refengine.testing.given_text import problem, read_json, unread
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
 
@@ -288,7 +288,7 @@ def _first(error: ValidationError, data: Mapping[str, Any]) -> str:
     if data.get("version", VERSION) != VERSION:
         return f"version {data['version']!r} is unknown; this reads version {VERSION}"
     where = ".".join(map(str, first["loc"]))
-    message = " ".join(first["msg"].removeprefix("Value error, ").split())
+    message = problem(first["msg"])
     if first["type"] == "extra_forbidden":
         message = (
             f"there is no such key; there are {', '.join(FailureFile.model_fields)}"

@@ -296,7 +296,7 @@ def test_the_end_of_a_range_may_be_a_version_between_two_builds(
     ("changes", "problem"),
     [
         ({"more": 1}, "more = 1: Extra inputs are not permitted"),
-        ({"expected": {}}, "expected.by_version = {}: Field required"),
+        ({"expected": {}}, "expected.by_version = {}: is missing"),
         ({"expected": {"by_version": [{"versions": ["v9"]}]}}, "'v9' is not a version"),
         ({"expected": {"by_version": [{"events": []}]}}, "versions = .*: Field requ"),
         (

@@ -71,6 +71,7 @@ from compat.migration.options import known
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
 from refengine.messages import Role
 from refengine.testing.channels import CHANNELS
+from refengine.testing.given_text import problem as in_words
 from refengine.testing.given_text import read_toml, unread
 from refengine.testing.subject_worlds.unusual import OUTSIDE
 
@@ -284,7 +285,7 @@ def _said(problem: ErrorDetails) -> str:
         part = PARTS.get(str(problem["loc"][0]), PARTS[""])[0]
         return f"{problem['input']!r} is no table: write entries of {part}"
     if problem["type"] != "extra_forbidden":
-        said = problem["msg"].removeprefix("Value error, ")
+        said = in_words(problem["msg"])
         of_type = problem["type"].endswith(("_type", "_parsing"))
         return f"{said}; it is {problem['input']!r}" if of_type else said
     *above, name = map(str, problem["loc"])

@@ -25,7 +25,7 @@ from pydantic import (
 
 from compat.observe.flow.rows import FlowRow, is_flow_row
 from refengine.errors import RefengineError, error
-from refengine.testing.given_text import read_json, unread
+from refengine.testing.given_text import problem, read_json, unread
 from refengine.testing.json_values import is_list, is_mapping
 
 VERSIONS: Final = (
@@ -274,4 +274,4 @@ def _first_problem(error: ValidationError) -> str:
     given = repr(first["input"])
     if len(given) > 60:
         given = given[:57] + "..."
-    return f"{where} = {given}: {first['msg']}"
+    return f"{where} = {given}: {problem(first['msg'])}"

@@ -26,7 +26,7 @@ from compat.wire.errors import (
 )
 from compat.wire.exchanges import Exchange
 from compat.wire.scrubbing import RULES, RULES_VERSION, Scrubber
-from refengine.testing.given_text import read_toml, unread
+from refengine.testing.given_text import problem, read_toml, unread
 
 NAME: Final = "manifest.toml"
 
@@ -197,4 +197,4 @@ def _problem(error: tomllib.TOMLDecodeError | ValidationError) -> str:
         return f"no TOML ({error})"
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(map(str, first["loc"]))
-    return f"{where}: {first['msg']}"
+    return f"{where}: {problem(first['msg'])}"

@@ -31,6 +31,12 @@ def unread(error: ValueError, kind: str) -> str:
     return f"is not {kind}: {error}"
 
 
+def problem(message: str) -> str:
+    """Return what pydantic says of a value, in our words where it has its own."""
+    said = " ".join(message.removeprefix("Value error, ").split())
+    return {"Field required": "is missing"}.get(said, said)
+
+
 def read_toml(text: str) -> dict[str, Any]:
     """Return the tables of a text; raises tomllib.TOMLDecodeError."""
     try:
