@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from compat.verdicts.cost import Compared, ComparedRow, Cost, Costs, Estimate, Floor
 from refengine.errors import RefengineError
+from refengine.testing.given_text import problem
 
 Key: TypeAlias = tuple[str, Floor]
 
@@ -30,7 +31,7 @@ def read(path: Path) -> Costs:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the whole"
-        raise NotAReportError(path, f"{where}: {first['msg']}") from error
+        raise NotAReportError(path, f"{where}: {problem(first['msg'])}") from error
     except UnicodeDecodeError as error:
         raise NotAReportError(path, "it is not text") from error
 

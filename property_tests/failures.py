@@ -40,7 +40,7 @@ from property_tests.check import Check
 from property_tests.dialects.dialects import world_of_dialect
 from property_tests.playing import VariantPlayer, WorldRefusedError
 from property_tests.wording import failure_of
-from refengine.testing.given_text import read_json
+from refengine.testing.given_text import problem, read_json, unread
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import read_scenario
 
@@ -252,7 +252,7 @@ def read_failure(path: Path) -> FailureFile:
     try:
         data: object = read_json(path.read_bytes(), parse_constant=_refuse)
     except ValueError as error:
-        raise FailureFileError(path, f"is not JSON: {error}") from None
+        raise FailureFileError(path, unread(error, "JSON")) from None
     if not isinstance(data, dict):
         raise FailureFileError(path, "is not a failure file: it holds no object")
     try:
@@ -288,7 +288,7 @@ def _first(error: ValidationError, data: Mapping[str, Any]) -> str:
     if data.get("version", VERSION) != VERSION:
         return f"version {data['version']!r} is unknown; this reads version {VERSION}"
     where = ".".join(map(str, first["loc"]))
-    message = " ".join(first["msg"].removeprefix("Value error, ").split())
+    message = problem(first["msg"])
     if first["type"] == "extra_forbidden":
         message = (
             f"there is no such key; there are {', '.join(FailureFile.model_fields)}"

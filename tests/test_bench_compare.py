@@ -186,7 +186,7 @@ BROKEN = {
     "": "the whole: Invalid JSON",
     "{": "the whole: Invalid JSON",
     "[]": "the whole: Input should be an object",
-    "{}": "header: Field required",
+    "{}": "header: is missing",
     changed(colour="red"): "colour: Extra inputs are not permitted",
     changed(header={**header().model_dump(), "version": 2}): "header.version",
     broken({"value": 0, "low": 0}): "a ratio is above 0",

@@ -33,6 +33,15 @@ def wide(monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "300")
 
 
+def test_a_narrow_terminal_loses_no_word_of_a_list(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert run("list", "--clause", "ORD-001") == 0
+    narrow = capsys.readouterr().out
+    (found,) = contract().select(("ORD-001",))
+
+    assert {*found.sentence.split()} <= {*narrow.split()}
+
+
 def clause(**changed) -> Clause:
     given = {
         "id": "ORD-999",

@@ -19,6 +19,8 @@ def refengine(*arguments: str) -> "subprocess.CompletedProcess[str]":
 def test_help_lists_every_command() -> None:
     done = refengine("--help")
 
+    assert "_REFENGINE_COMPLETE=bash_source" in done.stdout
+
     assert done.returncode == 0
     assert all(name in done.stdout for name in COMMANDS)
 

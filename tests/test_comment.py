@@ -164,3 +164,12 @@ def test_name_that_would_end_the_mark_is_refused(host: Host, tmp_path: Path) -> 
 
     assert (done.returncode, host.seen) == (2, [])
     assert "use letters, digits, dots and hyphens" in done.stderr
+
+
+def test_page_that_is_no_text_is_refused(host: Host, tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_bytes(b"\x89PNG\xff")
+
+    done = refengine("comment", "page.md", at=tmp_path)
+
+    assert (done.returncode, host.seen) == (2, [])
+    assert done.stderr.startswith("refengine comment: page.md: is not UTF-8 text")

@@ -55,6 +55,9 @@ def completed(line: str) -> set[str]:
         ("profile diff eino-0.", {"eino-0.7", "eino-0.7.37", "eino-0.8"}),
         ("conform reference --engine-profile seed", {"seed-001"}),
         ("clause list --status un", {"untestable"}),
+        ("migrate check a b --require same-a", {"same-answer"}),
+        ("migrate bisect a --require id", {"identical"}),
+        ("audit order a --require id", {"identical"}),
     ],
 )
 def test_a_word_is_completed(line: str, some: set[str]) -> None:

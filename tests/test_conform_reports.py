@@ -17,7 +17,7 @@ from compat.report.conform_files import json_text, to_json, write_reports
 from compat.report.conform_for_ci import SHOWN, junit_text, markdown_text
 from compat.report.conform_gathered import gather
 from compat.report.conform_stream import JudgementStream, schema_text
-from compat.report.conform_terminal import DETAILED, Terminal
+from compat.report.conform_terminal import DETAILED, Page, Terminal
 from compat.report.conform_text import brief, value_text, without_paths
 from compat.report.plain_text import plain
 from compat.verdicts.conformance import (
@@ -409,3 +409,10 @@ def test_judgement_that_is_interrupted_says_how_far_it_had_come(capsys) -> None:
         "refengine conform: mine: 1,200 of 4,000 worlds, 2 clauses fail so far,"
         " nothing is judged yet\n"
     )
+
+
+def test_an_address_stays_whole_on_a_line_of_its_own() -> None:
+    address = f"https://example.org/{'a-long-path/' * 9}file.py"
+    shown = [str(each) for each in Page(40).wrap(f"known  X-001  why ({address})")]
+
+    assert f"({address})" in shown

@@ -1,13 +1,15 @@
 """A divergence is one sentence and a few lines of code, whatever is in it."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from compat.migration.codes import CODES
 from compat.report.counterexample import code
 from compat.report.divergence_sentence import SHAPES, sentence
-from compat.verdicts.migration import DescribedDivergence, Difference
+from compat.report.migration import facts
+from compat.verdicts.migration import DescribedDivergence, Difference, Migration
 from refengine.testing import read_scenario
 from refengine.testing.channels import CHANNELS
 from refengine.testing.trace import MISSING
@@ -16,6 +18,7 @@ USER = {"role": "user", "content": "a\nb"}
 ASKS = {"role": "assistant", "tool_calls": [{"name": "refund"}]}
 RUN = {"id": "c1", "name": "refund", "arguments": "{}", "call_id": "c1"}
 PART = {"id": "part-1", "kind": "text", "state": "error", "error": "Broken"}
+VERDICT = Migration("same-effects", 1, "")
 REFUSED = read_scenario(
     {
         "agent": {"tools": [{"name": "refund"}]},
@@ -220,6 +223,74 @@ def test_a_call_that_a_person_would_have_denied_is_told_with_the_no() -> None:
         "NEW runs `refund` without asking, to which the person says no."
     )
     assert told("c2") == "NEW runs `refund`, and OLD does not."
+
+
+def test_a_tool_that_asks_by_itself_is_not_told_to_run_without_asking() -> None:
+    asks = {"name": "refund", "body": [{"op": "ask", "payload": "sure?"}]}
+    world = read_scenario(
+        {
+            "agent": {"tools": [asks]},
+            "model_script": ["assistant:[c1:refund({})]"],
+            "runs": [{"input": ["user:Hello"], "denies": ["c1"]}],
+        }
+    )
+    ran = {**RUN, "run": 1, "call_id": "c1"}
+    extra = found("EXTRA_CALL", MISSING, ran, "tool_executions")
+
+    assert sentence(extra, world) == "NEW runs `refund`, and OLD does not."
+
+
+@pytest.mark.parametrize(
+    ("code", "channel", "old", "lines", "said"),
+    [
+        (
+            *("EFFECT_LOST", "effects", {"name": "banner", "data": "on"}),
+            ((" ", "banner on"), ("-", "banner on")),
+            'NEW does `banner` with "on" once less than OLD.',
+        ),
+        (
+            *("MISSING_CALL", "tool_executions", RUN),
+            ((" ", "c1: refund({})"), ("-", "c2: refund({})")),
+            "NEW runs `refund` once less than OLD.",
+        ),
+    ],
+)
+def test_what_new_does_less_often_is_told_so(code, channel, old, lines, said) -> None:
+    each = replace(found(code, old, MISSING, channel), lines=lines)
+
+    assert sentence(each, REFUSED) == said
+
+
+@pytest.mark.parametrize(
+    ("mark", "who", "other"), [("-", "OLD", "NEW"), ("+", "NEW", "OLD")]
+)
+def test_a_text_that_one_side_alone_shows_is_told_as_its_own(mark, who, other) -> None:
+    each = at(".text", "STREAM_LEAK", "a summary", "the answer", "events")
+    lines = ((mark, "model: a summary"), (" ", "model: the answer"))
+
+    said = sentence(replace(each, lines=lines), REFUSED)
+
+    assert said == (
+        f'The consumer of the stream is shown "a summary" by {who}, which no kept'
+        f" history says, and not by {other}."
+    )
+    told = [name for name, _ in facts(replace(each, lines=lines), VERDICT)]
+    assert told == ["where"]
+
+
+def test_sides_of_two_kinds_are_told_to_be_so() -> None:
+    way = {"run": 0, "asked": "async", "way": "async"}
+
+    assert sentence(found("STATUS", MISSING, way, "ways", "run 1")) == (
+        "In the first run, NEW is an agent of a framework, and OLD holds extensions"
+        " for refengine's own engine: give both of one kind."
+    )
+
+
+def test_a_world_in_which_nothing_runs_says_so() -> None:
+    world = read_scenario({"agent": {}, "runs": []})
+
+    assert [*code(world)] == ["# nothing is run: it shows while the agent is built"]
 
 
 def test_a_text_that_new_leaves_as_it_came_is_told_so() -> None:

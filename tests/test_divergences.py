@@ -234,6 +234,11 @@ KEPT = world(
 DENIED = CALLS.model_copy(
     update={"runs": (CALLS.runs[0].model_copy(update={"denies": ("c1",)}),)}
 )
+ASKS_ITSELF = world(
+    agent={"tools": [{"name": "t", "body": [{"op": "ask", "payload": "sure?"}]}]},
+    model_script=["assistant:[c1:t({})]", "assistant:done"],
+    runs=[{"input": ["user:a"], "denies": ["c1"]}],
+)
 OPTIONS = CALLS.model_copy(
     update={"runs": (CALLS.runs[0].model_copy(update={"options": {"t": 0}}),)}
 )
@@ -353,6 +358,18 @@ def test_second_turn_is_where_a_loss_that_only_it_shows_is_found() -> None:
     found = divergence(TURNS, same, keeping(lambda m: m if len(m) < 4 else m[-1:]))
 
     assert (found.code, found.where) == ("STATE_LOST", "run 2")
+
+
+def test_a_tool_that_asks_by_itself_runs_against_nobodys_no() -> None:
+    found = divergence(ASKS_ITSELF, wrapping(not_at_all), wrapping(as_it_is))
+
+    assert found.code == "ASKED"
+
+
+def test_a_no_to_what_wraps_a_tool_that_asks_stays_a_no() -> None:
+    found = divergence(ASKS_ITSELF, gate(bool), gate(lambda yes: yes is not None))
+
+    assert found.code == "AGAINST_NO"
 
 
 def test_a_question_that_is_not_asked_is_more_than_another_event() -> None:

@@ -11,6 +11,7 @@ from compat.migration import judge
 from compat.migration.corpus import MigrationWorld
 from compat.migration.described import named
 from compat.migration.differences import TraceChannels, differences
+from refengine.testing.channels import UNKEPT
 from refengine.testing.scenario_files import read_scenario
 from tests.judging_support import judged_in
 
@@ -108,6 +109,23 @@ def test_only_what_nothing_keeps_is_a_leak(
     first, *_ = differences(old, new, ("events",))
 
     assert named(first, old, new).code == code
+
+
+def test_a_text_of_a_run_that_keeps_nothing_is_no_leak() -> None:
+    def failed(text: str) -> TraceChannels:
+        whole = {"text": text, "tool_calls": []}
+        return traced(
+            [
+                ("run_start", {"messages": []}),
+                ("event", {"kind": "tool", "whole": whole}),
+                ("run_end", {"status": "error", "messages": [], UNKEPT: True}),
+            ]
+        )
+
+    old, new = failed("found it"), failed("found…")
+    first, *_ = differences(old, new, ("events",))
+
+    assert named(first, old, new).code == "STREAM_TEXT"
 
 
 OLD = """

@@ -1,6 +1,7 @@
 """Sides that run with packages of their own: made once, kept, never half-made."""
 
 import fcntl
+import io
 import json
 import shutil
 import sys
@@ -18,7 +19,7 @@ from compat.environments.cache import (
     remove,
     remove_left,
 )
-from compat.environments.making import EnvironmentMakingError
+from compat.environments.making import EnvironmentMakingError, tell
 from compat.environments.naming import EnvironmentChoiceError, packages_of
 from compat.environments.pythons import PythonError, python_named
 from tests.commands import refengine
@@ -129,6 +130,17 @@ def test_one_in_use_is_not_removed_and_another_is_made_anew(
 
     assert (done.returncode, done.stdout) == (0, "1 removed\n")
     assert made.folder.name not in [each.name for each in environments()]
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_making_is_told_on_a_terminal_alone(*, is_terminal: bool) -> None:
+    shown = io.StringIO()
+    shown.isatty = lambda: is_terminal  # type: ignore[method-assign]
+
+    tell("langchain==1.5.2", "pip", shown)
+
+    said = "making an environment with langchain==1.5.2, by pip; it is kept\n"
+    assert shown.getvalue() == (said if is_terminal else "")
 
 
 def test_failed_install_is_told_by_its_last_lines_and_leaves_nothing(

@@ -332,7 +332,7 @@ def test_a_list_of_nothing_is_told(tmp_path: Path) -> None:
     assert (none.returncode, empty.returncode, wrong.returncode) == (2, 4, 2)
     assert none.stderr.endswith("failures: No such file or directory\n")
     assert empty.stderr == "refengine failure list: no failure files in empty\n"
-    assert "x.json: is not a failure file: engine: Field required" in wrong.stderr
+    assert "x.json: is not a failure file: engine: is missing" in wrong.stderr
 
 
 def test_a_clause_that_there_is_not_is_told(tmp_path: Path) -> None:

@@ -31,11 +31,10 @@ COMMANDS = {
 NAMES = {"folder": "migration.toml", "manifest": "manifest.toml"}
 
 
-@pytest.mark.parametrize("what", COMMANDS)
-def test_nested_file_is_refused_by_its_name(what, tmp_path, monkeypatch, capsys):
-    text, command = COMMANDS[what]
+def refused(what, command, content, tmp_path, monkeypatch, capsys) -> str:
+    """Return what a command says of a file, which is refused by its name."""
     name = NAMES.get(what, "given.json")
-    (tmp_path / name).write_text(text, "utf-8")
+    (tmp_path / name).write_bytes(content)
     for side in ("old.py", "new.py"):
         (tmp_path / side).write_text(SIDE, "utf-8")
     written(tmp_path / "some.yaml", three())
@@ -47,3 +46,25 @@ def test_nested_file_is_refused_by_its_name(what, tmp_path, monkeypatch, capsys)
     told = capsys.readouterr()
     assert (left.value.code, name in told.err + told.out) == (2, True), told
     assert "please report it" not in told.err
+    return told.err + told.out
+
+
+@pytest.mark.parametrize("what", COMMANDS)
+def test_nested_file_is_refused_by_its_name(what, tmp_path, monkeypatch, capsys):
+    text, command = COMMANDS[what]
+
+    refused(what, command, text.encode(), tmp_path, monkeypatch, capsys)
+
+
+OTHERS = {"failure": "failure replay FILE reference", "page": "comment FILE"}
+
+
+@pytest.mark.parametrize("what", [*COMMANDS, *OTHERS])
+def test_file_that_is_no_text_is_refused_in_plain_words(
+    what, tmp_path, monkeypatch, capsys
+):
+    command = OTHERS.get(what) or COMMANDS[what][1]
+
+    said = refused(what, command, b"\x89PNG\xff\xfe", tmp_path, monkeypatch, capsys)
+
+    assert "codec" not in said

@@ -159,7 +159,7 @@ def test_a_mistake_is_told_with_file_entry_and_what_is_right(changed, said) -> N
 def test_a_missing_key_is_told() -> None:
     text = refused(entry().replace('reason = "The list is read backwards."\n', ""))
 
-    assert "entry 1 (ORD-001, mine): reason: Field required" in text
+    assert "entry 1 (ORD-001, mine): reason: is missing" in text
 
 
 def test_what_is_no_toml_or_has_other_tables_is_told() -> None:

@@ -235,6 +235,24 @@ BACKWARDS = "?77-A si erehW"
 """A message that only the user's own chat holds; its words are not in any source."""
 
 
+def test_a_chat_in_which_old_breaks_is_told_to_be_left_out(command) -> None:
+    breaks = f"messages and messages[-1].content == {BACKWARDS!r} and messages[99]"
+    port = new(TELLS)
+    old = TELLS.replace("len(", f"bool({breaks}) + len(")
+    Path("breaks.py").write_text(Path(new(old)).read_text("utf-8"), "utf-8")
+    port = new(TELLS)
+    chat = [{"role": "user", "content": BACKWARDS}]
+    Path("chats.jsonl").write_text(json.dumps({"messages": chat}), "utf-8")
+
+    done = command(
+        "breaks.py", port, "--worlds", "chats.jsonl", "--json", "report.json"
+    )
+    header = json.loads(Path("report.json").read_text("utf-8"))["header"]
+
+    assert " of both left out\n" in done.out
+    assert header["given"][0]["left_out"] >= 1
+
+
 def test_port_that_is_wrong_in_the_users_own_chat_only_is_found_there(command) -> None:
     wrong = f"messages and messages[-1].content[::-1] == {BACKWARDS!r}"
     port = new(TELLS.replace("len(", f"({wrong}) + len("))

@@ -60,12 +60,12 @@ def test_empty_file_has_defaults(tmp_path: Path) -> None:
         ("[cases]\n'a.py' = 'x'", "'x' is no table: write entries of [cases.'new.py']"),
         ("samples = 'x'", "'x' is no table: write entries of [samples]"),
         ("[[volatile]]\nchannel = 'effect'\npath = 'x'", "did you mean 'effects'?"),
-        ("[[volatile]]\nchannel = 'effects'\npath = 'x'", "reason: Field required"),
+        ("[[volatile]]\nchannel = 'effects'\npath = 'x'", "reason: is missing"),
         ("[[cases.'a.py'.allow]]\nchannel = ['effect']", "did you mean 'effects'?"),
         ("[[cases.'a.py'.allow]]\nchannel = []", "at least 1 item"),
         (
             "[[cases.'a.py'.allow]]\nchannel = 'state'\npath = 'x'\nreason = 'y'",
-            "world: Field required",
+            "world: is missing",
         ),
     ],
 )

@@ -20,6 +20,7 @@ from compat.observe.rows import (
     RowsError,
     load_rows,
 )
+from compat.report.observed import observed_page
 from refengine.profile import PROFILES, Profile, choosing, options, profile
 from refengine.testing.clock import run
 from refengine.testing.doors import ReferenceEngine
@@ -295,9 +296,9 @@ def test_the_end_of_a_range_may_be_a_version_between_two_builds(
     ("changes", "problem"),
     [
         ({"more": 1}, "more = 1: Extra inputs are not permitted"),
-        ({"expected": {}}, "expected.by_version = {}: Field required"),
+        ({"expected": {}}, "expected.by_version = {}: is missing"),
         ({"expected": {"by_version": [{"versions": ["v9"]}]}}, "'v9' is not a version"),
-        ({"expected": {"by_version": [{"events": []}]}}, "versions = .*: Field requ"),
+        ({"expected": {"by_version": [{"events": []}]}}, "versions = .*: is missing"),
         (
             {"expected": {"by_version": [{"versions": ["HEAD"], "evnts": []}]}},
             "evnts = .*: Extra inputs are not permitted",
@@ -515,3 +516,33 @@ def test_a_row_the_harness_fails_at_is_told_and_the_others_go_on(
     assert done.returncode == 3
     assert "the harness failed: KeyError: 'call'" in done.stdout
     assert done.stdout.splitlines()[1].startswith("holds")
+
+
+def test_page_has_the_rows_that_differ_first_and_shows_text_as_text(
+    tmp_path: Path,
+) -> None:
+    kept = {"id": "A", "status": "holds", "detail": "HEAD"}
+    other = {"id": "B", "status": "differs", "detail": "<b>got</b>"}
+    none = dict.fromkeys(("beyond", "on_purpose", "not_compared"), 0)
+    found = {
+        "rows": 2,
+        "holds": 1,
+        "differs": 1,
+        **none,
+        "compared": {"HEAD": 2},
+        "versions_without_profile": [],
+        "list": [kept, other],
+    }
+
+    page = observed_page(found)
+
+    assert "2 rows, 1 of them differing" in page
+    assert page.index("<code>B</code>") < page.index("<code>A</code>")
+    assert "&lt;b&gt;got&lt;/b&gt;" in page
+
+
+def test_command_writes_the_page_beside_its_lines(tmp_path: Path) -> None:
+    done = observe(str(row(tmp_path)), "--html", str(tmp_path / "page.html"))
+
+    assert done.returncode == 0
+    assert "<code>R</code>" in (tmp_path / "page.html").read_text("utf-8")

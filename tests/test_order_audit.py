@@ -419,3 +419,11 @@ def test_stack_that_may_stand_in_any_order_is_told_so() -> None:
     found, _ = trials()
 
     assert str(next(order_lines(found))) == "HOLDS  10 of 10 pairs commute"
+
+
+def test_a_stack_that_cannot_be_played_is_named_by_its_file(tmp_path: Path) -> None:
+    (tmp_path / "five.py").write_text("def subject(world):\n    return 5\n", "utf-8")
+
+    done = refengine("audit", "order", "five.py", at=tmp_path)
+
+    assert done.stdout.startswith("CANNOT BE JUDGED  five.py, world 1: subject(world)")

@@ -2,15 +2,18 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
-from compat.migration.check import code_of
+from compat.migration.check import check_all, code_of, corpus_of
 from compat.migration.corpus import POINTS, MigrationWorld
+from compat.migration.judge import Terms
 from compat.migration.points import pair_of, point_pairs, said_names
 from compat.migration.points_played import point_worlds
+from compat.migration.refs import parse_ref
+from compat.migration.subject_runner import CheckOptions
 from compat.report.migration import lines
 from compat.verdicts.migration import Migration
 from refengine.profile import profile
@@ -76,6 +79,30 @@ def test_a_port_of_direct_tools_diverges_at_its_point(tmp_path: Path) -> None:
     assert (
         "points where langgraph-prebuilt-1 and langchain-1 differ: 1 played" in report
     )
+
+
+def test_no_point_is_named_where_play_ended_before_the_other_worlds(
+    tmp_path: Path,
+) -> None:
+    """Worlds of points are played first, so that all else is unknown then."""
+    quiet = NEW.replace("[lookup, note])", "[lookup, note], system_prompt='Be brief.')")
+    files = {"tools": TOOLS, "old": OLD, "new": NEW, "quiet": quiet}
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(text, "utf-8")
+    old, new, other = (
+        parse_ref(f"{tmp_path}/{name}.py") for name in ("old", "new", "quiet")
+    )
+    how = CheckOptions(examples=1)
+    corpus = corpus_of([old, new, other], how)
+    first = [each for each in corpus.worlds if each.point is not None] * 2
+    corpus = replace(corpus, worlds=(*first, *corpus.worlds))
+    sides = {"new": (new, Terms()), "quiet": (other, Terms(shows="INSTRUCTION"))}
+
+    verdict = check_all(old, sides, corpus, how, explain=False)["quiet"].verdict
+
+    assert verdict.worlds < len(corpus.worlds)
+    assert verdict.divergence is not None
+    assert verdict.point is None
 
 
 def test_a_point_that_was_not_played_makes_a_verdict_weak(tmp_path: Path) -> None:

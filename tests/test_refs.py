@@ -95,6 +95,15 @@ def test_other_texts_are_refused(text):
         parse_ref(text, revisions=True)
 
 
+def test_a_folder_is_refused_as_one(tmp_path):
+    (tmp_path / "my-agents").mkdir()
+
+    with pytest.raises(RefError, match="it is a folder; name a file in it"):
+        parse_ref("my-agents", cwd=tmp_path)
+    with pytest.raises(RefError, match="it is a folder; name a file in it"):
+        parse_ref("./my-agents/", cwd=tmp_path)
+
+
 def test_missing_file_is_told_with_its_neighbour(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "mine.py").touch()

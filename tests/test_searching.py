@@ -102,6 +102,42 @@ def subject(world):
 """
 
 
+LOOKS_INTO_LONG: Final = """
+from dataclasses import replace
+from refengine import AgentMiddleware
+
+def subject(world):
+    def shorten(ctx, state):
+        state.messages = [short(each) for each in state.messages]
+
+    return [AgentMiddleware(additional_instruction="Go", before_chat_model=shorten)]
+
+def short(one):
+    text = one.content
+    if one.role == "user" and len(text) > 4000 and "invoice" in text.lower():
+        return replace(one, content=one.content[:4000])
+    return one
+"""
+
+
+def test_a_word_is_looked_for_in_texts_that_are_long_enough(tmp_path: Path) -> None:
+    refs = refs_of(tmp_path, LOOKS_INTO_LONG, LOOKS_INTO_LONG.replace(":4000", ":"))
+    how = CheckOptions(examples=20, search_plays=PLAYS)
+
+    assert not check(*refs, Terms(), how).verdict.sufficient
+
+
+def test_a_branch_in_which_old_breaks_is_told_with_what_broke(tmp_path: Path) -> None:
+    breaks = LOOKS_INTO_LONG.replace("replace(one, ", "one.shortened(")
+    refs = refs_of(tmp_path, breaks, LOOKS_INTO_LONG)
+    how = CheckOptions(examples=1, search_plays=PLAYS)
+
+    verdict = check(*refs, Terms(), how).verdict
+
+    assert "no attribute 'shortened'" in "".join(verdict.failures["old"])
+    assert verdict.outside
+
+
 def test_search_ends_where_dice_show_nothing_new(tmp_path: Path) -> None:
     found = searched(tmp_path, SAYS, SAYS, 1_000)
 

@@ -1,10 +1,14 @@
 """Unusual worlds: what no application meets, and what is ordinary all the same."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from compat.migration.check import corpus_of
 from compat.migration.corpus import make_corpus
+from compat.migration.refs import parse_ref
+from compat.migration.subject_runner import CheckOptions
 from compat.report.next_step import declarations
 from compat.verdicts.migration import Exercise, Migration
 from refengine.testing.scenario_files import read_scenario
@@ -194,6 +198,51 @@ def test_where_one_engine_has_two_versions_what_to_declare_is_proposed(
     found = [each for each in declarations(verdict) if "outside" in each]
 
     assert found == ([f'  outside = ["{proposed}"]'] if proposed else [])
+
+
+def test_a_call_of_a_tool_that_the_sides_make_is_not_proposed_to_be_left_out() -> None:
+    world = {
+        "agent": {"tools": [{"name": "a"}]},
+        "model_script": ["assistant:a[1:refund({})]"],
+        "runs": [{"input": GO}],
+    }
+    sides = zip(
+        ("old", "new"), ({"langchain": "1.3"}, {"langchain": "1.5"}), strict=True
+    )
+    verdict = Migration(
+        *("same-effects", 1, ""),
+        world=read_scenario(world, "here"),
+        exercise={side: Exercise("s", {}, frameworks=f) for side, f in sides},
+    )
+
+    assert len([*declarations(verdict)]) == 2
+    assert not [*declarations(replace(verdict, own_tools=frozenset(("refund",))))]
+
+
+def test_tools_that_python_declares_are_known_ones(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(DECLARES, "utf-8")
+    ref = parse_ref("agent.py", cwd=tmp_path)
+
+    corpus = corpus_of([ref, ref], CheckOptions(), ["only known tools are called"])
+
+    assert "refund" in corpus.spoken.own_tools
+
+
+DECLARES = """
+from langchain.agents import create_agent
+from langchain_core.tools import tool
+
+
+@tool
+def refund(order: str) -> str:
+    \"\"\"Refund an order.\"\"\"
+    return order
+
+
+def subject(world):
+    lc = world.as_langchain()
+    return create_agent(lc.model, [*lc.tools, refund])
+"""
 
 
 def test_corpus_says_which_of_its_worlds_are_unusual() -> None:

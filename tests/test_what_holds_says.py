@@ -59,6 +59,14 @@ def test_identical_stands_alone_where_nothing_went_unnoticed() -> None:
     assert not is_weak(ALONE)
 
 
+def test_a_condition_that_was_cut_short_is_told_once() -> None:
+    cut = Exercise("old.py", {}, 2, ("old.py, line 3: if n > LIMIT and (m…: true",))
+    told = headline(replace(ALONE, exercise={**ALONE.exercise, "old": cut}))
+
+    assert "(needs a world in which that is true)" in told
+    assert told.count("LIMIT") == 1
+
+
 @pytest.mark.parametrize(
     ("verdict", "thing"),
     [

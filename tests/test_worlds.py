@@ -431,7 +431,7 @@ ADDED = {"op": "append_tools", "tools": [{"name": "t", "agent": 1}]}
         (
             {"agent": {}, "runs": [{"input": ["robot:hi"]}]},
             (
-                "runs.0.input.0 = 'robot:hi': Value error, 'robot:hi' is not a message:"
+                "runs.0.input.0 = 'robot:hi': 'robot:hi' is not a message:"
                 " write 'user:text', 'assistant:text[id:tool(args)]' or 'tool(id):text'"
             ),
         ),
@@ -443,14 +443,14 @@ ADDED = {"op": "append_tools", "tools": [{"name": "t", "agent": 1}]}
         (
             {"runs": RUNS},
             (
-                "top level = {'runs': [{'input': ['user:hi']}]}: Value error, give"
+                "top level = {'runs': [{'input': ['user:hi']}]}: give"
                 " either 'agent' or a non-empty list 'agents'"
             ),
         ),
         (
             {"agent": {}, "runs": [{"agent": 1}]},
             (
-                "top level = {'agent': {}, 'runs': [{'agent': 1}]}: Value error,"
+                "top level = {'agent': {}, 'runs': [{'agent': 1}]}:"
                 " runs[0].agent=1: there is no such agent"
             ),
         ),
@@ -458,7 +458,7 @@ ADDED = {"op": "append_tools", "tools": [{"name": "t", "agent": 1}]}
             {"agent": {"handlers": [{"before_agent": [ADDED]}]}, "runs": [{}]},
             (
                 "top level = {'agent': {'handlers': [{'before_agent': [{'op':"
-                " 'append_...: Value error, tool 't', agent=1: there is no such agent"
+                " 'append_...: tool 't', agent=1: there is no such agent"
             ),
         ),
     ],

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 STATUSES: Final = ("checked", "planned", "untestable")
 LEAST: Final = 40
 """So many columns a sentence has at least, however narrow the terminal is."""
+WIDE: Final = 200
 DEFAULT: Final = "seed-001"
 
 app = group("List the clauses of the contract, and explain one by a run.")
@@ -57,7 +58,11 @@ def list_(status: str | None, words: tuple[str, ...], *, as_json: bool) -> int:
         sys.stdout.write(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
         return OK
     console = Console(highlight=False)
-    console.print(_table(found))
+    table = _table(found)
+    # A narrower one would lose the end of each line: the terminal breaks lines instead.
+    least = console.measure(table, options=console.options.update(width=WIDE)).minimum
+    console.width = max(console.width, least)
+    console.print(table)
     statuses = Counter[str](each.status for each in found)
     parts = ", ".join(f"{statuses[each]} {each}" for each in STATUSES if statuses[each])
     many = counted(len(found), "clause")

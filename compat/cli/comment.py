@@ -19,6 +19,7 @@ import click
 from compat.cli.command import argument, command, option, refuse, refusing
 from compat.cli.values import FILE_THERE
 from compat.verdicts.exit_codes import FAULT, OK
+from refengine.testing.given_text import unread
 
 LONGEST: Final = 60_000
 """Characters of a comment; the host takes a few more."""
@@ -30,6 +31,10 @@ PATIENCE: Final = 30.0
 
 class NoPullRequestError(ValueError):
     """A job that is about no pull request, or a line outside of any job."""
+
+
+class NoPageError(ValueError):
+    """A file that is no page: it holds something else than text."""
 
 
 class CommentError(Exception):
@@ -110,6 +115,14 @@ class PullRequest:
             raise CommentError(f"{address}: {error}") from None
 
 
+def _text_of(page: Path) -> str:
+    """Return what a page says; raises OSError, and NoPageError for what is no text."""
+    try:
+        return page.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise NoPageError(f"{page}: {unread(error, 'text')}") from None
+
+
 @command()
 @argument("page", "a page that --markdown wrote", FILE_THERE)
 @option(
@@ -129,8 +142,8 @@ def comment(*, page: Path, name: str) -> int:
     if not re.fullmatch(r"[\w.-]+", name):
         refuse("comment", f"--name {name}: use letters, digits, dots and hyphens")
     mark = f"<!-- refengine: {name} -->"
-    with refusing("comment", NoPullRequestError, OSError):
-        text = page.read_text("utf-8")
+    with refusing("comment", NoPullRequestError, NoPageError, OSError):
+        text = _text_of(page)
         to = PullRequest.of_job(os.environ)
     short = text if len(text) <= LONGEST else text[:LONGEST] + CUT
     with refusing("comment", CommentError, code=FAULT):

@@ -83,7 +83,11 @@ def check_dialect(engines: Sequence[str], given: str | None = None) -> str:
         for each, kind in kinds.items():
             if kind != given and installed(each):
                 what = f"of dialect {kind}" if kind else "an engine"
-                refuse("conform", f"--dialect {given} with {each}, which is {what}")
+                refuse(
+                    "conform",
+                    f"--dialect {given} with {each}, which is {what}: leave it out;"
+                    " it is for a door of your own",
+                )
         kinds = dict.fromkeys(engines, given)
     if not any(kinds.values()):
         return ""

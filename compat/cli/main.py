@@ -60,6 +60,15 @@ GROUPS: Final = (
 """The commands as help lists them: those that a newcomer needs come first."""
 
 
+COMPLETED: Final = (
+    "To have your shell complete words, add a line to its start file:",
+    '  bash  eval "$(_REFENGINE_COMPLETE=bash_source refengine)"',
+    '  zsh   eval "$(_REFENGINE_COMPLETE=zsh_source refengine)"',
+    "  fish  _REFENGINE_COMPLETE=fish_source refengine | source",
+)
+"""What help says of shells."""
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command; exits with its code (0 ok, 2 usage, others as documented)."""
     if COMPLETING in os.environ:
@@ -113,11 +122,11 @@ def _help() -> str:
     for title, names in GROUPS:
         lines += ["", f"{title}:", *_rows(names)]
     more = "refengine COMMAND --help tells more; refengine --version, the versions."
-    return "\n".join((*lines, "", more, ""))
+    return "\n".join((*lines, "", more, "", *COMPLETED, ""))
 
 
 def _rows(names: Sequence[str]) -> list[str]:
-    return [f"  {name:<10} {COMMANDS[name][1]}" for name in names]
+    return [f"  {name:<11} {COMMANDS[name][1]}" for name in names]
 
 
 def _alone() -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.cli.command import argument, command, flag, option, refuse, refusing
-from compat.cli.values import at_least
+from compat.cli.values import RELATION, at_least
 from compat.migration.options import EXAMPLES
 from compat.verdicts.exit_codes import NOTHING_RAN, OK
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
@@ -37,6 +37,7 @@ GIVE: Final = (
 @option(
     "--require",
     about=f"what has to hold: {', '.join(RELATIONS)}",
+    kind=RELATION,
     default=DEFAULT_RELATION,
 )
 @option("--examples", about="generated worlds", kind=at_least(1), default=EXAMPLES)

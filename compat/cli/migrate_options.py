@@ -11,7 +11,7 @@ from compat.cli.command import (
     WORLDS_PART,
     option,
 )
-from compat.cli.values import PATH, Kind, at_least, one_of
+from compat.cli.values import PATH, RELATION, Kind, at_least, one_of
 from compat.migration.options import (
     ALL,
     EXAMPLES,
@@ -33,6 +33,7 @@ F = TypeVar("F", bound=Callable[..., int])
 REQUIRE: Final = option(
     "--require",
     about=f"what has to hold: {', '.join(RELATIONS)} [default: {DEFAULT_RELATION}]",
+    kind=RELATION,
 )
 WORLDS: Final = option(
     "--worlds",

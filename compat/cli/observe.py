@@ -9,6 +9,7 @@ from compat.cli.command import argument, command, option, refusing
 from compat.cli.shared_options import CLUSTER, engine_profile
 from compat.cli.spread_on import spread_on
 from compat.cli.values import ANY_PROFILE, OUTPUT, PATH
+from compat.report.observed import KINDS, observed_page
 from compat.report.plain_text import write_text
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, USAGE, exit_code
 from refengine.errors import UnknownProfileError
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
     from compat.observe.judging import RowVerdict
     from compat.observe.rows import AnyRow
 
-SHOWN: Final = {
-    "holds": ("holds", "green"),
-    "differs": ("DIFFERS", "bold red"),
-    "beyond": ("beyond", "yellow"),
-    "on_purpose": ("on purpose", "cyan"),
-    "not_compared": ("not compared", "yellow"),
+STYLES: Final = {
+    "holds": "green",
+    "differs": "bold red",
+    "beyond": "yellow",
+    "on_purpose": "cyan",
+    "not_compared": "yellow",
 }
+"""How the word of each verdict is shown, in the order in which they are counted."""
 
 
 @command()
@@ -37,9 +39,15 @@ SHOWN: Final = {
     about="write counts and a list by id to this file",
     kind=OUTPUT,
 )
+@option("--html", about="write a page, what differs first", kind=OUTPUT)
 @CLUSTER
 def observe(
-    files: tuple[Path, ...], profile: str | None, json_file: Path | None, on: str | None
+    *,
+    files: tuple[Path, ...],
+    profile: str | None,
+    json_file: Path | None,
+    html: Path | None,
+    on: str | None,
 ) -> int:
     """Run rows of observed behaviour on the reference engine, a line each.
 
@@ -70,16 +78,19 @@ def observe(
             verdicts.append(verdict)
             out.print(_line(verdict))
     out.print(_counts(verdicts, rows))
-    if json_file is not None:
-        with refusing("observe", OSError):
-            write_text(json_file, to_json(summary(verdicts, rows)))
+    found = summary(verdicts, rows)
+    with refusing("observe", OSError):
+        if json_file is not None:
+            write_text(json_file, to_json(found))
+        if html is not None:
+            write_text(html, observed_page(found))
     return _code(verdicts)
 
 
 def _line(verdict: RowVerdict) -> Text:
     from rich.text import Text
 
-    word, style = SHOWN[verdict.status]
+    word, style = KINDS[verdict.status][0], STYLES[verdict.status]
     line = Text(f"{word:<13}", style=style)
     line.append(verdict.id, style="default")
     if verdict.detail:
@@ -93,7 +104,7 @@ def _counts(verdicts: list[RowVerdict], rows: list[AnyRow]) -> str:
 
     counts = summary(verdicts, rows)
     parts = ", ".join(
-        f"{counts[status]} {word.lower()}" for status, (word, _) in SHOWN.items()
+        f"{counts[status]} {KINDS[status][0].lower()}" for status in STYLES
     )
     text = f"\n{counted(counts['rows'], 'row')}: {parts}"
     compared = ", ".join(f"{v} {n}" for v, n in counts["compared"].items() if n)

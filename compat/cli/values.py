@@ -22,6 +22,7 @@ from compat.cli.completing import (
     engine_names,
     profile_names,
 )
+from compat.verdicts.relations import RELATIONS
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[object]
@@ -180,6 +181,7 @@ CLAUSE: Final = Kind("ID", names=clause_ids)
 PROFILE: Final = Kind("PROFILE", names=profile_names)
 ANY_PROFILE: Final = Kind("PROFILE", names=any_profile_names)
 ENGINE: Final = Kind("ENGINE", names=engine_names)
+RELATION: Final = Kind("RELATION", names=lambda: RELATIONS)
 """Texts that a shell can complete; whether there is such a one is told later."""
 WHOLE: Final = Number(int)
 DAY: Final = Kind("YYYY-MM-DD", _day)

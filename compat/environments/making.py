@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 from compat.environments.naming import PackageChoice
 from compat.environments.pythons import (
@@ -53,6 +54,7 @@ def make(folder: Path, final: Path, python: PythonFacts, choice: PackageChoice) 
     """
     uv = shutil.which("uv")
     by = "pip" if uv is None else "uv"
+    tell(choice.shown, by, sys.stderr)
     commands = _by_pip(folder, python) if uv is None else _by_uv(uv, folder, python)
     begin, install = commands
     _run(begin, choice.shown, by)
@@ -67,6 +69,13 @@ def make(folder: Path, final: Path, python: PythonFacts, choice: PackageChoice) 
     if missing is not None:
         raise EnvironmentMakingError(choice.shown, "The harness", [missing])
     _rename_inside(folder, final)
+
+
+def tell(shown: str, by: str, to: TextIO) -> None:
+    """Say on a terminal what takes so long, before anything else is shown."""
+    if to.isatty():
+        to.write(f"making an environment with {shown}, by {by}; it is kept\n")
+        to.flush()
 
 
 def _by_uv(

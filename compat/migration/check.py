@@ -151,7 +151,9 @@ def check(old: SubjectRef, new: SubjectRef, terms: Terms, how: CheckOptions) -> 
     said = vocabulary([old, new], how) if how.search_plays else None
     sides = {"new": (new, terms)}
     found = check_all(old, sides, corpus, how, explain=True, said=said)["new"]
-    return replace(found, verdict=replace(found.verdict, given=given))
+    verdict = found.verdict
+    given = how.given.told(given, verdict.left_out)
+    return replace(found, verdict=replace(verdict, given=given))
 
 
 @contextmanager
@@ -182,7 +184,9 @@ def corpus_of(
         same = all(each.same_code for each in refs)
         graphs = replace(graphs, limits=same)
     spoken = Spoken.of(sources.values(), outside)
-    spoken = replace(spoken, tasks=graphs is not None)
+    theirs = () if graphs is None else graphs.own_tools
+    own_tools = spoken.own_tools.union(words.own_tools, theirs)
+    spoken = replace(spoken, tasks=graphs is not None, own_tools=own_tools)
     given = how.given.worlds(words, how.seed, graphs=graphs is not None)
     own = OwnWorlds(tuple(given), how.given.declared)
     points = None

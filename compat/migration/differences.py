@@ -271,19 +271,22 @@ class TraceChannels:
 
     @property
     def answered_no(self) -> AbstractSet[tuple[int, str]]:
-        """Runs and ids of the calls that stopped to ask, and were answered no."""
-        denied: set[tuple[int, str]] = set()
-        waiting: list[tuple[int, str]] = []
-        for item in self._seen.of("interrupt", "resume"):
-            if item["kind"] == "interrupt":
-                waiting.append((item["run"], item["call_id"]))
-                continue
-            answers = item["data"]["answers"]
-            if len(answers) == len(waiting):
-                denied.update(
-                    e for e, yes in zip(waiting, answers, strict=True) if yes is False
-                )
-            waiting.clear()
+        """Runs and ids of the calls that stopped to ask, and were answered no.
+
+        Not those whose tool asks by itself, which it cannot do without being run.
+        """
+        denied: set[_Call] = set()
+        waiting: list[tuple[_Call, bool]] = []
+        running: set[_Call] = set()
+        for item in self._seen.of(*_OF_CALLS, "interrupt", "resume"):
+            call, kind = (item["run"], item["call_id"]), item["kind"]
+            if kind == "interrupt":
+                waiting.append((call, call in running))
+            elif kind == "resume":
+                denied |= _refused(waiting, item["data"]["answers"])
+                waiting, running = [], set()
+            else:
+                (running.add if kind == "tool_start" else running.discard)(call)
         return denied
 
     def text(self, channel: str) -> str:
@@ -292,6 +295,22 @@ class TraceChannels:
             values = [entry.value for entry in self.entries(channel)]
             self._texts[channel] = json.dumps(values, sort_keys=True)
         return self._texts[channel]
+
+
+_OF_CALLS: Final = ("tool_start", "tool_end", "tool_error")
+"""Kinds of observations that a call of a tool begins and ends with."""
+_Call: TypeAlias = tuple[int, str]
+"""The number of a run, and the id of a call."""
+
+
+def _refused(
+    waiting: Sequence[tuple[_Call, bool]], answers: Sequence[object]
+) -> set[_Call]:
+    """Return the calls that were answered no, without those whose tool asked."""
+    if len(answers) != len(waiting):
+        return set()
+    said = zip(waiting, answers, strict=True)
+    return {call for (call, itself), yes in said if yes is False and not itself}
 
 
 def _error_texts(item: Mapping[str, Any]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -122,6 +122,27 @@ class GivenData:
             *self._files_used(corpus),
             *self._tools_used(corpus),
             *self._samples_used(corpus),
+        )
+
+    def told(
+        self, used: Sequence[GivenWorlds], left_out: Mapping[str, int]
+    ) -> tuple[GivenWorlds, ...]:
+        """Return the worlds of each file with how many of them were left out.
+
+        ``left_out`` counts worlds by family.
+        """
+        numbers = {file.name: number for number, file in enumerate(self.files, 1)}
+        return tuple(
+            replace(
+                each,
+                left_out=sum(
+                    left_out.get(f"{family} {numbers[each.file]}", 0)
+                    for family in (AS_GIVEN, MADE)
+                ),
+            )
+            if each.file in numbers
+            else each
+            for each in used
         )
 
     def joined(self, other: GivenData) -> GivenData:

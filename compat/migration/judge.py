@@ -338,10 +338,16 @@ class MigrationJudge(Generic[P]):
             families=Counter(each.family for each in self.corpus.worlds),
             exercise=exercise,
             outside=dict(outside.most_common()),
+            left_out=Counter(
+                self.corpus.worlds[each.at].family
+                for each in compared.worlds
+                if each.refused
+            ),
             ordinary=len(compared.those(unusual=False)),
             apart=len(compared.those(unusual=True)),
             unbuilt=_only_old_is_built(compared.inside),
             moved=self.corpus.moved,
+            own_tools=self.corpus.spoken.own_tools,
         )
 
     def _lacking(
@@ -425,10 +431,13 @@ class MigrationJudge(Generic[P]):
         if divergence is not None:
             among = (ordinary, channels, masks, divergence, groups)
             hidden = hidden_divergence(*among)
+        # Worlds of points come first: where play ended early, all others are unknown.
+        whole = base.worlds == len(self.corpus.worlds)
+        point = self._point_alone(named, start) if whole else None
         return replace(
             base,
             hidden=hidden,
-            point=_point_of(base, self._point_alone(named, start)),
+            point=_point_of(base, point),
             world=world,
             diverging=len(named),
             groups=groups,

@@ -265,6 +265,8 @@ def _parts(text: str, here: Path) -> tuple[str | None, str, str]:
         return None, parts[0], parts[1]
     if len(parts) == 3 and is_file[1]:
         return parts[0], parts[1], parts[2]
+    if len(parts) == 1 and (here / text).is_dir():
+        raise not_a_subject(text, "it is a folder; name a file in it, as folder/old.py")
     raise not_a_subject(text, f"write {FORMS}, OLD also REV:file.py:name")
 
 
@@ -292,9 +294,9 @@ def _module(text: str, target: str, name: str, here: Path) -> SubjectRef:
 
 def _neighbour(file: Path, target: str) -> str | None:
     """Return a file beside it that is named almost so, as the user would write it."""
-    there = [each.name for each in file.parent.glob("*.py")]
-    close = difflib.get_close_matches(file.name, there, n=1)
-    return str(Path(target).with_name(close[0])) if close else None
+    there = [each.stem for each in file.parent.glob("*.py")]
+    close = difflib.get_close_matches(file.stem, there, n=1)
+    return str(Path(target).with_name(f"{close[0]}.py")) if close else None
 
 
 def _copied(ref: SubjectRef, revision: Revision, top: Path) -> SubjectLocation:

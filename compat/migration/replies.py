@@ -64,7 +64,8 @@ class SideFault(Exception):
         where = "" if world is None else f", world {world}"
         advised = advice or ADVICE.get(kind, "")
         more = f"; {advised}" if advised and not text.endswith("?") else ""
-        super().__init__(f"{label} ({reference}){where}: {text}{more}")
+        who = f"{label} ({reference})" if label else reference
+        super().__init__(f"{who}{where}: {text}{more}")
 
 
 @dataclass(frozen=True, slots=True)

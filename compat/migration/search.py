@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Final
 
 from compat.migration.corpus import MigrationWorld
@@ -32,6 +32,7 @@ from compat.migration.pairs import PlayError, Progress, silent
 from compat.migration.replies import SidePlayed
 from compat.migration.subject_runner import SubjectRunner, beside
 from refengine.testing.compare_probes import Value
+from refengine.testing.own_failures import failures_in
 from refengine.testing.scenario import Scenario
 from refengine.testing.scenario_files import ScenarioError, read_scenario
 from refengine.testing.subject_worlds.adk_worlds import adk_fitted
@@ -100,6 +101,12 @@ class SearchPlan:
     fit: WorldFit | None = None
 
 
+WORD: Final = 40
+"""A longer text is none that code looks for in others."""
+BROKEN: Final = 3
+"""So many ways in which OLD's own code broke are told with a world."""
+
+
 @dataclass(frozen=True, slots=True)
 class FoundWorlds:
     """What a search found: worlds that join the corpus, and how many plays it took.
@@ -154,6 +161,7 @@ class _Search:
     """How many plays there were when one last showed something new."""
     differing: list[MigrationWorld] = field(default_factory=list[MigrationWorld])
     joined: list[MigrationWorld] = field(default_factory=list[MigrationWorld])
+    broken: dict[str, MigrationWorld] = field(default_factory=dict[str, MigrationWorld])
     big: int = 0
     seen: set[str] = field(default_factory=set[str])
     pool: list[tuple[Data, Both]] = field(default_factory=list[tuple[Data, Both]])
@@ -168,7 +176,7 @@ class _Search:
 
     @property
     def found(self) -> FoundWorlds:
-        worlds = (*self.differing, *self.joined)
+        worlds = (*self.differing, *self.joined, *self.broken.values())
         return FoundWorlds(worlds, self.plays, bool(self.differing))
 
     def run(self, corpus: Iterable[Scenario]) -> None:
@@ -181,6 +189,7 @@ class _Search:
         self._texts(bases)
         self._pairs(bases)
         self._sizes(bases)
+        self._long_texts()
         self._questions(bases)
         self._wander(bases)
 
@@ -225,9 +234,17 @@ class _Search:
     def _shown(self, world: Scenario, both: Both) -> Both | None:
         """Learn from a world; None if it shows nothing, as OLD cannot be run there."""
         if both["old"].refused is not None:
+            self._keep_broken(world, both)
             return None
         self._learn(world, both)
         return both
+
+    def _keep_broken(self, world: Scenario, both: Both) -> None:
+        """Have a world join in which OLD's own code broke: nobody else tells of it."""
+        failure = next(failures_in(both["old"].jsonl), None)
+        if failure is not None and len(self.broken) < BROKEN:
+            entry = MigrationWorld(world, FAMILY, fixed=False)
+            self.broken.setdefault(str(failure), entry)
 
     def _both(self, worlds: Sequence[Scenario]) -> Iterator[Both]:
         for old, new in beside(self.sides.old, self.sides.new, worlds):
@@ -433,6 +450,22 @@ class _Search:
             else []
         )
         self._play(some[:A_ROUND])
+
+    def _long_texts(self) -> None:
+        """Put each word into texts as long as each large number and a letter more.
+
+        Code that looks into long texts only compares no word in a short one.
+        """
+        world = next(iter(seeds(self.plan.words, self.plan.graphs)))
+        numbers = [n for n in self.plan.words.numbers if n > 64][:4]
+        words = [each for each in self.plan.words.texts if len(each) <= WORD]
+        made = (
+            carried(carrier, world, f"{word} ".ljust(number + 1, "x"))
+            for number in numbers
+            for word in words
+            for carrier in ("user", "result")
+        )
+        self._play(islice(made, A_ROUND))
 
     def _questions(self, bases: Sequence[tuple[Data, Both]]) -> None:
         """Ask for what the subject's own long texts hold."""

@@ -71,7 +71,8 @@ from compat.migration.options import known
 from compat.verdicts.relations import DEFAULT_RELATION, RELATIONS
 from refengine.messages import Role
 from refengine.testing.channels import CHANNELS
-from refengine.testing.given_text import read_toml
+from refengine.testing.given_text import problem as in_words
+from refengine.testing.given_text import read_toml, unread
 from refengine.testing.subject_worlds.unusual import OUTSIDE
 
 FILE: Final = "migration.toml"
@@ -251,7 +252,7 @@ def load_settings(path: Path) -> Settings:
     try:
         return Settings.model_validate(read_toml(path.read_text("utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(path, [f"is not TOML: {error}"]) from None
+        raise SettingsError(path, [unread(error, "TOML")]) from None
     except ValidationError as error:
         found = error.errors(include_url=False)
         problems = [
@@ -284,7 +285,7 @@ def _said(problem: ErrorDetails) -> str:
         part = PARTS.get(str(problem["loc"][0]), PARTS[""])[0]
         return f"{problem['input']!r} is no table: write entries of {part}"
     if problem["type"] != "extra_forbidden":
-        said = problem["msg"].removeprefix("Value error, ")
+        said = in_words(problem["msg"])
         of_type = problem["type"].endswith(("_type", "_parsing"))
         return f"{said}; it is {problem['input']!r}" if of_type else said
     *above, name = map(str, problem["loc"])

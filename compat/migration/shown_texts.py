@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from compat.migration.codes import Named
 from compat.migration.differences import TraceChannels
+from refengine.testing.channels import UNKEPT
 from refengine.testing.echoes import text_in
 
 Value: TypeAlias = "Mapping[str, Any]"
@@ -26,10 +27,13 @@ def shown_code(
 ) -> str:
     """Return the code of events of a run that differ: a leak, an order, or as named.
 
-    Who else speaks than a model and hooks is not known to be kept anywhere.
+    Who else speaks than a model and hooks is not known to be kept anywhere. A run that
+    keeps nothing, because it failed, says nothing of what is kept.
     """
     code, _, left, right = named
     if any(old.text(each) != new.text(each) for each in LAST_STATES):
+        return code
+    if _is_unkept(new, run):
         return code
     ours, theirs = _texts_shown(old, run), _texts_shown(new, run)
     is_text = code == "STREAM_TEXT"
@@ -38,6 +42,12 @@ def shown_code(
     if of_others or {*(ours - theirs), *(theirs - ours)} - {*_kept(new)}:
         return "STREAM_LEAK"
     return "ORDER" if is_text and ours == theirs else code
+
+
+def _is_unkept(side: TraceChannels, run: object) -> bool:
+    """Tell whether nothing that a run did is kept by anybody."""
+    ends = (each.value for channel in LAST_STATES for each in side.entries(channel))
+    return any(each["run"] == run and each.get(UNKEPT) for each in ends)
 
 
 def _texts_shown(side: TraceChannels, run: object) -> Counter[str]:

@@ -25,7 +25,7 @@ from pydantic import (
 
 from compat.observe.flow.rows import FlowRow, is_flow_row
 from refengine.errors import RefengineError, error
-from refengine.testing.given_text import read_json
+from refengine.testing.given_text import problem, read_json, unread
 from refengine.testing.json_values import is_list, is_mapping
 
 VERSIONS: Final = (
@@ -245,7 +245,7 @@ def read_rows(path: Path) -> list[tuple[AnyRow, object]]:
     try:
         data: object = read_json(path.read_bytes())
     except ValueError as error:
-        raise RowsError(path.name, f"is not JSON: {error}") from None
+        raise RowsError(path.name, unread(error, "JSON")) from None
     if not is_list(data) or not data:
         raise RowsError(path.name, "holds no list of rows")
     rows = [(row_of(each, f"{path.name}[{at}]"), each) for at, each in enumerate(data)]
@@ -274,4 +274,4 @@ def _first_problem(error: ValidationError) -> str:
     given = repr(first["input"])
     if len(given) > 60:
         given = given[:57] + "..."
-    return f"{where} = {given}: {first['msg']}"
+    return f"{where} = {given}: {problem(first['msg'])}"

@@ -57,7 +57,10 @@ _LABEL: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """How wide a line may be. Commands are never broken, so that they can be copied."""
+    """How wide a line may be.
+
+    Commands and addresses are never broken, so that they can be copied.
+    """
 
     width: int = WIDTH
 
@@ -71,6 +74,7 @@ class Page:
             initial_indent=indent,
             subsequent_indent=indent if hang is None else hang,
             break_on_hyphens=False,
+            break_long_words="://" not in text,
         )
         yield from (Text(each, style) for each in lines or [indent])
 

@@ -123,6 +123,8 @@ def code(world: Scenario, called: Called = MappingProxyType({})) -> Iterator[str
         yield 'model = []  # whatever it is asked, it answers "EXHAUSTED"'
     for run in world.runs:
         yield from _run(run)
+    if not world.runs and not answers:
+        yield "# nothing is run: it shows while the agent is built"
     if world.hand_over is not None:
         yield HANDED[world.hand_over]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -82,7 +83,7 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
         ),
         "AGAINST_NO": Wording(added="NEW runs {new} although the person said no"),
         "MISSING_CALL": Wording(lost="NEW asks the model once less than OLD"),
-        "MISSING_CALL tool_executions": Wording(lost="{does_not} run {old}{as_old}"),
+        "MISSING_CALL tool_executions": Wording(lost="NEW {not_run} {old}{as_old}"),
         "TOOL_ARGUMENTS": Wording("NEW runs {tool} with {new}, and OLD with {old}"),
         "TOOL_REPLACED": Wording("NEW runs {new} where OLD runs {old}"),
         "ANSWER": Wording(
@@ -90,6 +91,12 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
             kept="NEW answers {new} as it came, and OLD makes {old} of it",
         ),
         "STATUS": Wording("the run ends with {new} in NEW, and with {old} in OLD"),
+        "STATUS ways": Wording(
+            lost="NEW holds extensions for refengine's own engine, and OLD is an agent"
+            " of a framework: give both of one kind",
+            added="NEW is an agent of a framework, and OLD holds extensions for"
+            " refengine's own engine: give both of one kind",
+        ),
         "STATE_LOST": Wording(
             "NEW keeps {new}{of_key} where OLD keeps {old}",
             "NEW does not keep {old}{of_key}",
@@ -132,6 +139,12 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
             "the consumer of the stream is shown {new} by NEW, and {old} by OLD; both"
             " keep the same history, so one of them shows what it does not keep"
         ),
+        "STREAM_LEAK .alone": Wording(
+            lost="the consumer of the stream is shown {shown} by OLD, which no kept"
+            " history says, and not by NEW",
+            added="the consumer of the stream is shown {shown} by NEW, which no kept"
+            " history says, and not by OLD",
+        ),
         "EVENT_ORDER": Wording(
             "whoever reads the run is told {new} by NEW, {old} by OLD"
         ),
@@ -164,7 +177,7 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
         "ORDER .after": Wording(
             "NEW does {effect} after {new}, and OLD after {old}: another order"
         ),
-        "EFFECT_LOST": Wording(lost="{does_not} do {old}{as_old}"),
+        "EFFECT_LOST": Wording(lost="NEW {not_do} {old}{as_old}"),
         "EFFECT_EXTRA": Wording(added="NEW does {new}{and_old}"),
         "EFFECT_CHANGED .name": Wording("NEW does {new} where OLD does {old}"),
         "EFFECT_CHANGED": Wording("NEW does {effect} with {new}, and OLD with {old}"),
@@ -216,11 +229,14 @@ def sentence(found: DescribedDivergence, world: Scenario | None = None) -> str:
     """Return what a divergence is, as one sentence in one line."""
     at = found.difference
     denied = [DENIED] if _is_denied(found, world) else []
+    mark, shown = _shown_alone(found)
+    alone = [LEAKED] if mark else []
     code = found.code
-    keys = (*denied, f"{code} {at.channel}", f"{code} .{_key(at)}", code)
+    keys = (*denied, *alone, f"{code} {at.channel}", f"{code} .{_key(at)}", code)
     shape = next((SHAPES[each] for each in keys if each in SHAPES), _OTHER)
-    fields = _fields(found)
-    form = _form(shape, at.old, at.new, world)
+    fields = {**_fields(found), "shown": shown}
+    one_sided = shape.lost if mark == "-" else shape.added
+    form = one_sided if alone else _form(shape, at.old, at.new, world)
     try:
         said = form.format(**fields)
     except (KeyError, IndexError):  # a shape that is wrong is no reason for none
@@ -238,17 +254,51 @@ _OTHER: Final = Wording(
 """Of a code without a shape: where both have something, both values stand below."""
 DENIED: Final = "EXTRA_CALL .denied"
 """The sentence of a call that a person would have denied, had NEW asked."""
+LEAKED: Final = "STREAM_LEAK .alone"
+"""The sentence of a text that one side shows, and the other shows nothing for."""
 
 
 def _is_denied(found: DescribedDivergence, world: Scenario | None) -> bool:
-    """Tell whether it is a call that only NEW makes, and that the person denies."""
+    """Tell whether it is a call that only NEW makes, and that the person denies.
+
+    A tool that asks by itself has to run for that, so its run is against nobody's no.
+    """
     at = found.difference
     if found.code != "EXTRA_CALL" or world is None or not is_mapping(at.new):
         return False
     run = at.new.get("run")
     if not isinstance(run, int) or not 0 < run <= len(world.runs):
         return False
-    return at.new.get("call_id") in world.runs[run - 1].denies
+    denied = at.new.get("call_id") in world.runs[run - 1].denies
+    return denied and at.new.get("name") not in _asking(world)
+
+
+def _asking(world: Scenario) -> AbstractSet[str]:
+    """Return the names of a world's tools that ask a person by themselves."""
+    return {
+        tool.name
+        for agent in world.all_agents
+        for tool in agent.tools
+        if any(each.op == "ask" for each in tool.body)
+    }
+
+
+def is_shown_alone(found: DescribedDivergence) -> bool:
+    """Tell whether it is a text that one side alone shows."""
+    return bool(_shown_alone(found)[0])
+
+
+def _shown_alone(found: DescribedDivergence) -> tuple[str, str]:
+    """Return whose text it is that one side shows alone, by its mark, and the text.
+
+    Both are "" for anything else, and where each side shows some text of its own.
+    """
+    only = [each for each in found.lines if each[0] != " "]
+    marks = {mark for mark, _ in only}
+    if found.code != "STREAM_LEAK" or len(marks) != 1:
+        return "", ""
+    mark, line = only[0]
+    return mark, f'"{brief(line.partition(": ")[2])}"'
 
 
 def _form(shape: Wording, old: object, new: object, world: Scenario | None) -> str:
@@ -302,9 +352,9 @@ def _times(found: DescribedDivergence) -> Fields:
     first = next((text for mark, text in told if mark != " "), None)
     if (" ", first) in told:
         once = {"and_old": " once more than OLD", "as_old": " once less than OLD"}
-        return {**once, "does_not": "NEW does"}
+        return {**once, "not_do": "does", "not_run": "runs"}
     rest = {"and_old": ", and OLD does not", "as_old": ", and OLD does"}
-    return {**rest, "does_not": "NEW does not"}
+    return {**rest, "not_do": "does not do", "not_run": "does not run"}
 
 
 def _receivers(value: object) -> str:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from compat.report.conform_text import counted, does
 from compat.report.counterexample import code
-from compat.report.divergence_sentence import sentence
+from compat.report.divergence_sentence import is_shown_alone, sentence
 from compat.report.next_step import NextStep, declarations
 from compat.report.values import Row, both, brief, columns, rows_beside
 from compat.verdicts.migration import (
@@ -197,7 +197,9 @@ def given_lines(given: Iterable[GivenWorlds]) -> Iterator[str]:
     """Yield a line for each file."""
     for each in given:
         if each.played:
-            yield f"{each.file}: {each.played} as they are, {each.made} made from them"
+            lost = f"; {each.left_out} of both left out" if each.left_out else ""
+            many = f"{each.played} as they are, {each.made} made from them"
+            yield f"{each.file}: {many}{lost}"
         else:
             yield f"{each.file}: in {each.made} of them"
         if each.of:
@@ -429,6 +431,8 @@ def _around(channel: str, rows: Sequence[Row], width: int) -> Iterator[Text]:
 def _is_beside(found: DescribedDivergence) -> bool:
     """Tell whether both values say more than the sentence and the lines around it."""
     values = (found.difference.old, found.difference.new)
+    if is_shown_alone(found):  # the other side's is no counterpart of it
+        return False
     if MISSING in values:
         return not any(map(is_mapping, values))
     return len(found.lines) <= 1 or not is_mapping(values[0])

@@ -348,6 +348,7 @@ def given_json(given: Sequence[GivenWorlds]) -> list[Json]:
         _named(each, "file", "played", "made")
         | (_named(each, "of", "bound") if each.of else {})
         | (_named(each, "not_read") if each.not_read else {})
+        | (_named(each, "left_out") if each.left_out else {})
         for each in given
     ]
 

@@ -52,7 +52,7 @@ def declarations(verdict: Migration) -> Iterator[str]:
     of_one = len(built) == 2 and built[0].keys() == built[1].keys()  # both
     if verdict.world is None or not of_one or built[0] == built[1]:
         return
-    for name, why in declarable(verdict.world):
+    for name, why in declarable(verdict.world, verdict.own_tools):
         yield f"If your application has no such world ({why}), declare it there:"
         yield f"  outside = [{_toml(name)}]"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from rich.text import Text
@@ -38,7 +39,8 @@ def order_lines(found: OrderAudit, width: int = NARROW) -> Iterator[Text]:
 
 def _headline(found: OrderAudit) -> Text:
     if found.fault is not None:
-        text = found.fault.text.removeprefix("old ")  # it is the only one there is
+        # It is the only one there is, and no old one.
+        text = re.sub(r"\Aold \((.*?)\)", r"\1", found.fault.text)
         return Text(f"CANNOT BE JUDGED  {text}", "bold red")
     many = counted(len(found.judged), "pair")
     unclear = sum(each.unclear for each in found.apart)

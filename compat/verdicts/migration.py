@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -200,7 +201,8 @@ class FailedSide:
 class GivenWorlds:
     """A file of the user's own, and in how many worlds it is.
 
-    So many are its sessions as they are (``played``), so many were ``made`` from it.
+    So many are its sessions as they are (``played``), so many were ``made`` from it,
+    and so many of both were ``left_out``, since OLD cannot be run in them.
     ``not_read`` counts exchanges of other APIs, by name. Where the file is a sample,
     it is one of ``of`` sessions, of which at most the share ``bound`` diverges at 95 %
     if none of the sample does.
@@ -212,6 +214,7 @@ class GivenWorlds:
     not_read: Mapping[str, int] = field(default_factory=dict[str, int])
     of: int = 0
     bound: float = 0.0
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +333,9 @@ class Migration:
     weakly is not enough. ``hand_over`` is about runs that OLD kept, None where none was
     to be handed over. ``recorded`` says what of OLD is known where it is a recording,
     None where it ran. ``documented`` are changes of packages between the sides'
-    versions that the divergence may come from.
+    versions that the divergence may come from. ``own_tools`` are those that the sides
+    make themselves, as far as their sources name them, and ``left_out`` counts the
+    worlds in which OLD cannot work by their family.
     """
 
     required: str
@@ -365,6 +370,8 @@ class Migration:
     )
     unbuilt: bool = False
     moved: Sequence[MovedValue] = ()
+    own_tools: AbstractSet[str] = frozenset()
+    left_out: Mapping[str, int] = field(default_factory=dict[str, int])
     points: PointsVerdict | None = None
     point: PointVerdict | None = None
     failures: Mapping[Side, Mapping[str, int]] = field(

@@ -108,11 +108,17 @@ def _untaken(side: Side, arm: str) -> Weakness:
     test, _, way = branch.rpartition(": ")
     return Weakness(
         f"{side.upper()} {where}:{line}: {branch} was taken by no world",
-        f"a world in which {_condition(test)} is {way}"
+        f"a world in which {_asked(test)} is {way}"
         if way in {"true", "false"}
         else "a world that goes there",
         branch,
     )
+
+
+def _asked(test: str) -> str:
+    """Return what a branch asks; one that was cut short stands before it once."""
+    asked = _condition(test)
+    return "that" if asked.endswith("…") else asked
 
 
 def _condition(test: str) -> str:

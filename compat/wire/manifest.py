@@ -26,7 +26,7 @@ from compat.wire.errors import (
 )
 from compat.wire.exchanges import Exchange
 from compat.wire.scrubbing import RULES, RULES_VERSION, Scrubber
-from refengine.testing.given_text import read_toml
+from refengine.testing.given_text import problem, read_toml, unread
 
 NAME: Final = "manifest.toml"
 
@@ -86,6 +86,8 @@ def read_manifest(folder: Path) -> Manifest:
         text = (folder / NAME).read_text("utf-8")
     except FileNotFoundError as error:
         raise NoManifestError(NAME) from error
+    except UnicodeDecodeError as error:
+        raise _invalid(unread(error, "TOML")) from error
     try:
         manifest = Manifest.model_validate(read_toml(text))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
@@ -195,4 +197,4 @@ def _problem(error: tomllib.TOMLDecodeError | ValidationError) -> str:
         return f"no TOML ({error})"
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(map(str, first["loc"]))
-    return f"{where}: {first['msg']}"
+    return f"{where}: {problem(first['msg'])}"

@@ -43,7 +43,7 @@ from pydantic import (
 from property_tests.corpus import repeated
 from property_tests.dialects.dialects import world_of_dialect
 from property_tests.variants import CHANGES
-from refengine.testing.given_text import read_json, read_toml
+from refengine.testing.given_text import problem, read_json, read_toml, unread
 from refengine.testing.scenario_files import parse_scenario
 
 EVERY: Final = "*"
@@ -200,7 +200,7 @@ def _tables(text: bytes, path: Path) -> list[Mapping[str, Any]]:
     try:
         data = read_toml(text.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise KnownFailuresError(path, [f"is not TOML: {error}"]) from None
+        raise KnownFailuresError(path, [unread(error, "TOML")]) from None
     found = data.pop("failure", [])
     problems = [f"{key}: there is no such key; write [[failure]]" for key in data]
     if not isinstance(found, list):
@@ -236,7 +236,7 @@ def _problems(
     who = _entry(number, data.get("clause"), data.get("engine"))
     for each in error.errors(include_url=False):
         loc = ".".join(map(str, each["loc"])).strip()
-        message = " ".join(each["msg"].removeprefix("Value error, ").split())
+        message = problem(each["msg"])
         if each["type"] == "extra_forbidden":
             keys = [key for key in Known.model_fields if key not in {"file", "number"}]
             message = f"there is no such key; there are {', '.join(keys)}"

@@ -24,6 +24,19 @@ def read_json(
         raise json.JSONDecodeError(DEEP, "", 0) from None
 
 
+def unread(error: ValueError, kind: str) -> str:
+    """Return why a text is none of its kind, such as "JSON"."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"is not UTF-8 text ({error.reason})"
+    return f"is not {kind}: {error}"
+
+
+def problem(message: str) -> str:
+    """Return what pydantic says of a value, in our words where it has its own."""
+    said = " ".join(message.removeprefix("Value error, ").split())
+    return {"Field required": "is missing"}.get(said, said)
+
+
 def read_toml(text: str) -> dict[str, Any]:
     """Return the tables of a text; raises tomllib.TOMLDecodeError."""
     try:

@@ -14,6 +14,7 @@ from typing import Final, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from refengine.testing.given_text import problem
 from refengine.testing.scenario import Scenario
 
 SHOWN: Final = 5
@@ -67,7 +68,7 @@ def _problem(error: ErrorDetails) -> str:
     given = repr(error["input"])
     if len(given) > 60:
         given = given[:57] + "..."
-    message = error["msg"]
+    message = problem(error["msg"])
     if error["type"] == "extra_forbidden":
         allowed = ", ".join(sorted(_fields_beside(loc)))
         message = f"there is no such field; allowed here: {allowed}"

@@ -65,7 +65,7 @@ class Spoken:
 
     ``direct`` is whether either speaks of tools that return directly; ``outside`` is
     what the settings declare, in the words of ``OUTSIDE``, ``own_tools`` are those that
-    scripts make, and ``calls`` is what they say of calls that come together. Where the
+    they make, and ``calls`` is what they say of calls that come together. Where the
     calls of an answer are ``tasks``, who comes first is luck; ``binds`` is whether a
     side binds tools to a model by itself.
     """
@@ -253,10 +253,16 @@ PROPOSED: Final = (NONE_FAILS, KNOWN_CALLED, OWN_NAMES, ALONE)
 """Those of which two engines may do otherwise, whatever a port does."""
 
 
-def declarable(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    """Yield what may be declared of two engines so that this world is unusual, why."""
+def declarable(
+    scenario: Scenario, own: AbstractSet[str] = frozenset()
+) -> Iterator[tuple[str, str]]:
+    """Yield what may be declared of two engines so that this world is unusual, why.
+
+    ``own`` are tools that the subject brings, which nobody calls unknown.
+    """
     for name in PROPOSED:
-        why = OUTSIDE[name](scenario)
+        known = name == KNOWN_CALLED
+        why = _calls_unknown(scenario, own) if known else OUTSIDE[name](scenario)
         if why is not None:
             yield name, why
 
