@@ -7,7 +7,7 @@ import pytest
 from tests.commands import refengine
 from tests.node_support import needs_node
 
-pytestmark = needs_node
+pytestmark = [needs_node, pytest.mark.usefixtures("driver_traffic")]
 
 AGENT = """\
 export const subject = () => ({
