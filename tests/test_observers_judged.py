@@ -23,6 +23,11 @@ GENAI = {
     "gen_ai.input.messages": '[{"parts": [{"content": "Where is it?"}]}]',
     "gen_ai.output.messages": '[{"parts": [{"content": "Over there."}]}]',
 }
+LANGFUSE = {
+    "langfuse.observation.type": "generation",
+    "langfuse.observation.input": '[{"role": "user", "content": "Where is it?"}]',
+    "langfuse.observation.output": '{"content": "Over there."}',
+}
 TOOL = {
     "openinference.span.kind": "TOOL",
     "tool.name": "look",
@@ -44,12 +49,24 @@ def asked(text):
     return "model_request", None, {"messages": [{"role": "user", "content": text}]}
 
 
-@pytest.mark.parametrize("attributes", [OPENINFERENCE, GENAI])
+@pytest.mark.parametrize("attributes", [OPENINFERENCE, GENAI, LANGFUSE])
 def test_conventions_that_differ_in_names_tell_the_same(attributes) -> None:
     [row] = rows_of([SeenSpan(1, None, attributes)], WORDS)
 
     assert row["of"] == "model"
     assert (row["asked"], row["answered"]) == (["Where is it?"], ["Over there."])
+
+
+def test_a_tool_that_no_attribute_names_is_called_as_its_span() -> None:
+    """And the id of its call is a text, or JSON of one."""
+    told = {
+        "langfuse.observation.type": "tool",
+        "langfuse.observation.metadata.tool_call_id": '"c1"',
+    }
+
+    [row] = rows_of([SeenSpan(1, None, told, name="look")], WORDS)
+
+    assert (row["of"], row["name"], row["call"]) == ("tool", "look", "c1")
 
 
 def test_a_span_is_within_the_nearest_call_above_it() -> None:

@@ -91,6 +91,9 @@ observer.set_provider("mine")
 FAST = ("--examples", "1", "--search-plays", "0", "--sharpness-plays", "0")
 
 
+ASKS = f"import platform\nplatform.architecture()\n{PATCHES}"
+
+
 @pytest.fixture
 def agent(tmp_path: Path) -> Path:
     (tmp_path / "greeting.py").write_text(GREETING, "utf-8")
@@ -205,6 +208,12 @@ def test_setup_that_cannot_be_used_is_told_in_one_line(
     assert done.returncode == 2
     assert "  new (agent.py, with tracing.py): its setup tracing.py" in done.stdout
     assert told in done.stdout
+
+
+def test_what_python_asks_of_the_system_is_no_process_of_a_setup(agent: Path) -> None:
+    """As some packages do when they are imported: it ends before it is answered."""
+    with side(agent, ASKS).waited() as new:
+        assert new.loaded.changed == 1
 
 
 def test_setup_that_hangs_is_named_with_its_line(agent: Path) -> None:

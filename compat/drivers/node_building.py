@@ -260,6 +260,7 @@ def _no_such(text: str, here: Path, said: str) -> SubjectMistakeError:
 def subject_command(driver: NodeDriver, subject: ScriptSubject) -> Sequence[str]:
     """Return the command of a driver that can load a subject, made if it never was.
 
+    Node runs first what runs a setup, where the environment names one.
     Raises SubjectMistakeError for one that is not TypeScript, MissingToolchainError
     without Node, or DriverBuildError.
     """
@@ -268,7 +269,8 @@ def subject_command(driver: NodeDriver, subject: ScriptSubject) -> Sequence[str]
     folder = cache() / "subjects" / f"{driver.name}-{_key(home, subject)}"
     folder.parent.mkdir(exist_ok=True)
     once(folder, lambda: _compile(node, home, folder, subject))
-    return [node, program, str(folder / "built")]
+    first = (home / "built" / "peer" / "setup.js").as_uri()
+    return [node, "--import", first, program, str(folder / "built")]
 
 
 def _key(home: Path, subject: ScriptSubject) -> str:

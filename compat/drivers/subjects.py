@@ -54,11 +54,13 @@ class SubjectWatch:
     """What one session of a subject did that no observation tells: hooks, and names.
 
     ``hooks`` are entered so often; by ``names`` errors call what its author named.
+    ``seen`` is what a setup of the side has changed, and which spans it has begun.
     """
 
     def __init__(self) -> None:
         self.hooks: Counter[str] = Counter()
         self.names: set[str] = set()
+        self.seen: Mapping[str, int] = {}
         self.world: World | None = None
         self.built = False
         self.failed: str | None = None
@@ -75,6 +77,10 @@ class SubjectWatch:
     def entered(self, params: Params) -> None:
         """Count a hook that is entered."""
         self.hooks[params["hook"]] += 1
+
+    def observed(self, params: Params) -> None:
+        """Take what a setup of the side has done so far."""
+        self.seen = {each: params[each] for each in ("changed", "spans")}
 
 
 class SubjectEngine(RemoteEngine):
@@ -123,7 +129,7 @@ class SubjectAgent(RemoteAgent):
         super().__init__(driver, config)
         self._watch = watch
         self._state.serves(**SubjectCalls(self._state, watch).functions)
-        self._state.takes(entered=watch.entered)
+        self._state.takes(entered=watch.entered, observed=watch.observed)
 
     async def build(self) -> None:
         """Build it in the driver, and take what the subject in it has."""

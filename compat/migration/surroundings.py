@@ -17,10 +17,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from compat.drivers.node_setups import SUFFIXES
 from compat.environments.cache import SideEnvironment, kept
 from compat.environments.naming import packages_of
 from compat.environments.pythons import packages_in, packages_with
-from compat.migration.refs import PYTHON, RefError, SubjectRef
+from compat.migration.refs import PYTHON, TYPESCRIPT, RefError, SubjectRef
 from refengine.testing.subject_worlds.source import modules_of, python_source
 
 PLAIN: Final = "plain"
@@ -114,8 +115,7 @@ def _installed(environment: SideEnvironment | None) -> Mapping[str, str]:
 def _around(
     ref: SubjectRef, asked: SideSurroundings, stack: ExitStack, *, one_code: bool
 ) -> SubjectRef:
-    if asked and ref.language != PYTHON:
-        raise RefError(f"{ref}: packages and setups are for sides in Python")
+    _refuse_unknown(ref, asked)
     with_them = f", with {', '.join(asked.packages)}" if asked.packages else ""
     if asked.packages:
         made = stack.enter_context(kept(packages_of(asked.packages, asked.folder)))
@@ -129,6 +129,19 @@ def _around(
     if one_code and not with_them:
         with_them = f", {PLAIN}"
     return replace(ref, text=f"{ref.text}{with_them}", same_code=one_code)
+
+
+def _refuse_unknown(ref: SubjectRef, asked: SideSurroundings) -> None:
+    """Raise RefError for what a side of its language has no place for."""
+    if asked.packages and ref.language != PYTHON:
+        raise RefError(f"{ref}: packages are for sides in Python")
+    if asked.setup is None or ref.language == PYTHON:
+        return
+    if ref.language != TYPESCRIPT:
+        raise RefError(f"{ref}: setups are for sides in Python and TypeScript")
+    if Path(asked.setup).suffix not in SUFFIXES:
+        known = ", ".join(sorted(SUFFIXES))
+        raise RefError(f"{ref}: Node runs no setup {asked.setup}: give one of {known}")
 
 
 def _refuse_equal(old: SubjectRef, new: SubjectRef, asked: AskedSides) -> None:

@@ -21,6 +21,7 @@ from compat.engines.observers.collecting import SpanCollector
 from compat.engines.observers.playing import (
     CALL_IDS,
     CONTENTS,
+    SPANS,
     SpansPlayer,
     observed_by,
 )
@@ -114,7 +115,7 @@ class ObservedOpening:
         return ComparedDoor(
             dialect.door(player),
             Oracle(plain.play, dialect.entries),
-            "" if rows else _idle(setup),
+            "" if rows or setup.runs else _idle(setup),
         )
 
 
@@ -137,7 +138,11 @@ def _records(rows: Sequence[Mapping[str, Any]]) -> frozenset[str]:
     calls = [each for each in rows if each["of"] in {"model", "tool"}]
     telling = {x["of"] for x in calls if x["asked"] or x["answered"]}
     contents = bool(calls) and telling == {each["of"] for each in calls}
-    found = {CONTENTS: contents, CALL_IDS: any("call" in each for each in calls)}
+    found = {
+        SPANS: bool(rows),
+        CONTENTS: contents,
+        CALL_IDS: any("call" in each for each in calls),
+    }
     return frozenset(each for each, has in found.items() if has)
 
 

@@ -40,6 +40,8 @@ QUESTIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     }
 )
 """What is asked of an observer, and by which clauses it is answered."""
+OPEN: Final = frozenset(("kept", "n/a", "blocked"))
+"""Verdicts that accuse nobody: of what is blocked no world decided."""
 
 
 class ListedObserver(BaseModel):
@@ -56,7 +58,7 @@ class ListedObserver(BaseModel):
 class ObserverFacts(BaseModel):
     """How an observer was judged last.
 
-    ``verdicts`` are by clause: kept, n/a, or in how many worlds of how many it failed.
+    ``verdicts`` are by clause: kept, n/a, blocked, or fail.
     ``broken`` says why there is none.
     """
 
@@ -144,7 +146,7 @@ def _table(facts: Sequence[ObserverFacts]) -> Iterator[str]:
 
 def _cell(found: ObserverFacts, clauses: Sequence[str]) -> str:
     said = {each: found.verdicts.get(each, "n/a") for each in clauses}
-    wrong = [each for each, verdict in said.items() if verdict not in {"kept", "n/a"}]
+    wrong = [each for each, verdict in said.items() if verdict not in OPEN]
     if wrong:
         return f"**no**: {', '.join(wrong)}"
     return "yes" if "kept" in said.values() else "—"

@@ -41,4 +41,5 @@ def _seen(span: Any) -> SeenSpan:  # noqa: ANN401  # of a package that need not 
         failed=span.status.status_code.name == "ERROR",
         ended=span.end_time is not None and span.end_time >= span.start_time,
         trace=span.context.trace_id,
+        name=span.name,
     )

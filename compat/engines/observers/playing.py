@@ -24,11 +24,13 @@ from refengine.testing.trace import Observation, Trace
 
 AFTERWARDS: Final = frozenset(("cancellation",))
 """Capabilities that are about what a run leaves, at which no observer looks."""
+SPANS: Final = "spans"
+"""The capability of an observer that makes spans; a runner may make none."""
 CONTENTS: Final = "contents of calls"
 """The capability of an observer that records what was asked and answered."""
 CALL_IDS: Final = "ids of calls"
 """That of one that records by which id a model asked for a call."""
-RECORDS: Final = frozenset((CONTENTS, CALL_IDS))
+RECORDS: Final = frozenset((SPANS, CONTENTS, CALL_IDS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,10 @@ FILE: Final = "conventions.toml"
 
 
 class CallAttributes(BaseModel):
-    """Which attributes tell of a call of one kind: patterns, but for name and id."""
+    """Which attributes tell of a call of one kind: patterns, but for name and id.
+
+    Without a ``name`` the span's own is that of what is called.
+    """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
@@ -75,6 +78,7 @@ class SeenSpan:
     ``failed`` tells that its status is an error, ``ended`` that it was ended, and not
     before it began. ``trace``
     is the number of its trace, where that is known otherwise than by its parents.
+    ``name`` is what the observer calls it.
     """
 
     id: int
@@ -83,6 +87,7 @@ class SeenSpan:
     failed: bool = False
     ended: bool = True
     trace: int | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +101,19 @@ class SpanCall:
     call: str = ""
 
 
-def call_of(attributes: Mapping[str, object]) -> SpanCall:
-    """Return what attributes say of a call, by the first convention that knows it."""
+def call_of(span: SeenSpan) -> SpanCall:
+    """Return what a span says of a call, by the first convention that knows it."""
     for each in conventions():
-        kind = attributes.get(each.kind)
+        kind = span.attributes.get(each.kind)
         if kind in each.model.values:
-            return _told("model", each.model, attributes)
+            return _told("model", each.model, span)
         if kind in each.tool.values:
-            return _told("tool", each.tool, attributes)
+            return _told("tool", each.tool, span)
     return SpanCall()
 
 
-def _told(of: Of, by: CallAttributes, attributes: Mapping[str, object]) -> SpanCall:
+def _told(of: Of, by: CallAttributes, span: SeenSpan) -> SpanCall:
+    attributes = span.attributes
     asked, answered = (
         "\n".join(
             text
@@ -117,7 +123,10 @@ def _told(of: Of, by: CallAttributes, attributes: Mapping[str, object]) -> SpanC
         )
         for patterns in (by.asked, by.answered)
     )
-    named, call = (str(attributes.get(each, "")) for each in (by.name, by.call))
+    named = str(attributes.get(by.name, ""))
+    if of == "tool" and not by.name:
+        named = span.name
+    call = "".join(leaves(attributes.get(by.call)))
     return SpanCall(of, named, asked, answered, call)
 
 
@@ -184,7 +193,7 @@ def rows_of(
     of the trace that it belongs to, among those of runs. The first span of such a
     trace is of the run, unless it is of a call.
     """
-    calls = {each.id: call_of(each.attributes) for each in spans}
+    calls = {each.id: call_of(each) for each in spans}
     above = {each.id: [*_above(each, spans)] for each in spans}
     trees = _trees(spans, calls, above)
     runs = {x: n for n, x in enumerate(_runs(calls, above, trees), 1)}

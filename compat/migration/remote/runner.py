@@ -18,6 +18,7 @@ from typing import Final, TypeAlias
 
 from compat.drivers.connection import Command, KeptDriver
 from compat.drivers.flow.subjects import FlowSubjectEngine
+from compat.drivers.node_setups import packages_of_setup, variables
 from compat.drivers.saying import SubjectMistakeError
 from compat.drivers.subjects import SubjectEngine, SubjectWatch
 from compat.migration.corpus import Corpus
@@ -33,12 +34,13 @@ from compat.migration.remote.languages import (
     read_subject,
 )
 from compat.migration.remote.worlds import fitted, flow_fitted, ways_of
+from compat.migration.replies import broken_setup
 from compat.migration.reproducer import SideFiles
 from compat.migration.session_copy import HOME, TEMPORARY, session_copy
 from compat.migration.subject_process import Label, environment
 from compat.migration.subject_runner import SEEDS, CheckOptions
 from compat.process import ChildDiedError, ChildError, ChildHungError
-from compat.verdicts.migration import Exercise, FailedSide, Migration
+from compat.verdicts.migration import Exercise, ExercisedSetup, FailedSide, Migration
 from compat.verdicts.migration import Side as SideName
 from refengine.agent import ChatModelAgentConfig
 from refengine.testing.clock import Loops
@@ -78,6 +80,7 @@ class RemoteRunner(PlainSide):
         self._label: Label = label
         self._check = check
         self._hooks: Counter[str] = Counter()
+        self._seen: Mapping[str, int] = {}
         self._loops = Loops()
         self._built = False
         self._failed: str | None = None
@@ -90,14 +93,17 @@ class RemoteRunner(PlainSide):
             self._ending = weakref.finalize(self, stack.pop_all().close)
 
     def _environment(self) -> Mapping[str, str]:
+        ref = self._ref
         return {
             **environment(SEEDS[self._label], self._check.reach.env),
+            **(variables(ref.setup) if ref.setup or ref.same_code else {}),
             "HOME": str(self._top / HOME),
             "TMPDIR": str(self._top / TEMPORARY),
         }
 
     def _started(self) -> tuple[KeptDriver, SubjectEngine | FlowSubjectEngine]:
         subject, driver = self.subject, self._kept()
+        self._refuse_setup(driver)
         of_dialect = driver.about.get("dialect") == FLOW
         made = FlowSubjectEngine if of_dialect else SubjectEngine
         return driver, made(subject.engine, driver, subject.loaded)
@@ -108,10 +114,21 @@ class RemoteRunner(PlainSide):
         try:
             return KeptDriver(command, patience, cwd=self._cwd, env=self._env)
         except ChildError as error:
+            if self._ref.setup is not None:
+                told = broken_setup(self._ref.setup.name, error)
+                raise self._fault("setup", told, usage=True) from error
             if not isinstance(error, ChildDiedError) or not others:
                 raise self._fault("ended", error.why) from error
         self._commands = others
         return self._kept()
+
+    def _refuse_setup(self, driver: KeptDriver) -> None:
+        """Raise PlayError with what is wrong with the setup that the driver ran."""
+        why = driver.about.get("setup", {}).get("fault")
+        if why and self._ref.setup is not None:
+            driver.close()
+            told = f"its setup {self._ref.setup.name} {why}"
+            raise self._fault("setup", told, usage=True)
 
     def anew(self) -> RemoteRunner:
         """Return the same side in a process of its own."""
@@ -127,7 +144,21 @@ class RemoteRunner(PlainSide):
     def exercise(self) -> Exercise:
         """How often each hook was entered."""
         name, _, version = self.subject.engine.partition("@")
-        return Exercise(str(self._ref), dict(self._hooks), frameworks={name: version})
+        return Exercise(
+            str(self._ref),
+            dict(self._hooks),
+            frameworks={name: version},
+            setup=self._observed,
+        )
+
+    @property
+    def _observed(self) -> ExercisedSetup | None:
+        """What its setup did, if it has one."""
+        if self._ref.setup is None:
+            return None
+        brought = packages_of_setup(self._ref.setup, self._driver.about["setup"])
+        changed, spans = (self._seen.get(each, 0) for each in ("changed", "spans"))
+        return ExercisedSetup(self._ref.setup.name, changed, spans, brought)
 
     @property
     def files(self) -> SideFiles:
@@ -169,6 +200,7 @@ class RemoteRunner(PlainSide):
             raise self._fault(mistake.kind, str(mistake), usage=True)
         self._built = self._built or watch.built
         self._failed = self._failed or watch.failed
+        self._seen = watch.seen or self._seen
         self._hooks.update(watch.hooks)
         for hook in watch.hooks:
             self._hooks.setdefault(hook, 0)

@@ -4,6 +4,7 @@ import process from "node:process";
 import type { ConfigTold, EventTold, RunAsked } from "./frames.ts";
 import { Harness } from "./harness.ts";
 import { type FailureData, type Params, PROTOCOL, Peer, failureIn } from "./peer.ts";
+import { seen } from "./setup.ts";
 import { type Subject, SubjectError, Watch, loadSubject, nameOf, placeOf } from "./subjects.ts";
 
 /** What a driver says of itself. */
@@ -58,7 +59,7 @@ class Driver {
     this.#engine = engine;
     this.peer = new Peer(
       {
-        initialize: () => ({ protocol: PROTOCOL, language: "typescript", dialect: "react", ...engine.about }),
+        initialize: () => ({ protocol: PROTOCOL, language: "typescript", dialect: "react", ...engine.about, ...(seen && { setup: seen }) }),
         subject: (params) => this.#load(params),
         build: (params) => this.#build(params),
         run: (params) => this.#run(params as RunAsked),
@@ -131,6 +132,7 @@ class Driver {
       harness.tell({ run: asked.run, name: "", error: failure });
     } finally {
       runs.delete(asked.run);
+      if (seen) this.peer.tell("observed", { agent: asked.agent, changed: seen.changed, spans: seen.spans });
     }
   }
 }
