@@ -262,3 +262,27 @@ def test_spans_of_a_setup_are_held_against_the_calls(tmp_path: Path) -> None:
     assert verdicts["OBS-004"] == "fail"
     assert verdicts["OBS-007"] == verdicts["OBS-008"] == "not-applicable"
     assert verdicts["OBS-009"] == verdicts["OBS-010"] == "pass"
+
+
+RUNS = """\
+import refengine.model
+
+plain = refengine.model.invoker
+refengine.model.invoker = lambda model: plain(model)
+"""
+
+
+def test_a_runner_without_spans_is_asked_whether_the_agent_is_the_same(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "on.py").write_text(RUNS, "utf-8")
+
+    done = refengine(*LINE, "on.py", "--json", "report.json", at=tmp_path)
+
+    assert done.returncode == 0
+    [found] = json.loads((tmp_path / "report.json").read_text("utf-8"))["engines"]
+    judged = [each for each in found["results"] if each["verdict"] != "not-applicable"]
+    assert [(each["clause"], each["verdict"]) for each in judged] == [
+        ("OBS-009", "pass"),
+        ("OBS-010", "pass"),
+    ]
