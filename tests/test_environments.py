@@ -134,9 +134,11 @@ def test_one_in_use_is_not_removed_and_another_is_made_anew(
 
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_making_is_told_on_a_terminal_alone(*, is_terminal: bool) -> None:
-    shown = io.StringIO()
-    shown.isatty = lambda: is_terminal  # type: ignore[method-assign]
+    class Shown(io.StringIO):
+        def isatty(self) -> bool:
+            return is_terminal
 
+    shown = Shown()
     tell("langchain==1.5.2", "pip", shown)
 
     said = "making an environment with langchain==1.5.2, by pip; it is kept\n"
