@@ -55,6 +55,11 @@ def show(params):
 def sleep(params):
     time.sleep(params["seconds"])
 
+def work(params):
+    while time.process_time() < params["until"]:
+        pass
+    return time.process_time()
+
 def leave(params):
     print("last words", flush=True)
     os._exit(params["code"])
@@ -63,7 +68,7 @@ def write(params):
     os.write(connection._replies, params["line"].encode())
     time.sleep(60)
 
-names = (echo, fail, both, ask, show, sleep, leave, write)
+names = (echo, fail, both, ask, show, sleep, work, leave, write)
 connection = Connection({{each.__name__: each for each in names}})
 connection.serve()
 print("served", file=sys.stderr)
@@ -251,6 +256,30 @@ def test_child_that_hangs_is_ended(child):
     assert first.result == {}
     assert caught.value.call is slow
     assert child.process.returncode == -signal.SIGKILL
+
+
+@pytest.fixture
+def busy(child):
+    """Have three others on the one processor that the child has."""
+    code = "while True: pass"
+    others = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(3)]
+    one = {min(os.sched_getaffinity(0))}
+    for each in (child, *others):
+        os.sched_setaffinity(getattr(each, "process", each).pid, one)
+    yield child
+    for each in others:
+        each.kill()
+        each.wait()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it counts what a process waited")
+def test_what_a_call_waits_for_a_processor_is_not_counted(busy):
+    began, spent = time.monotonic(), busy.call("work", {"until": 0.0}, 30.0)
+    busy.call("work", {"until": spent + 0.6}, 1.0)
+
+    assert time.monotonic() - began > 1.0  # so it was in others' way
+    with pytest.raises(ChildHungError, match=r"gave no answer within 0\.5 s"):
+        busy.call("work", {"until": 1e9}, 0.5)
 
 
 @pytest.mark.parametrize(
