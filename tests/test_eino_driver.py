@@ -124,6 +124,7 @@ def test_eino_is_asked_and_asks_by_every_method(
 
     silent = {"abandon", "cancel", "close", "settle", "reset", "shutdown"}
     of_subjects = {"subject", "entered", "tool_run", "effect", "new_id", "now"}
+    of_subjects |= {"observed"}
     named = {name for _, name in driver_traffic}
     assert named >= set(METHODS) - silent - of_subjects
 

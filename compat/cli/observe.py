@@ -9,7 +9,6 @@ from compat.cli.command import argument, command, option, refusing
 from compat.cli.shared_options import CLUSTER, engine_profile
 from compat.cli.spread_on import spread_on
 from compat.cli.values import ANY_PROFILE, OUTPUT, PATH
-from compat.report.observed import KINDS, observed_page
 from compat.report.plain_text import write_text
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOTHING_RAN, USAGE, exit_code
 from refengine.errors import UnknownProfileError
@@ -66,6 +65,7 @@ def observe(
         profiles = None if profile is None else [known_profile(profile)[1].name]
     from compat.observe.judging import judged_rows, summary, to_json
     from compat.observe.rows import RowsError, read_rows
+    from compat.report.observed import observed_page
     from compat.report.terminal import console
 
     with refusing("observe", RowsError, OSError):
@@ -90,6 +90,8 @@ def observe(
 def _line(verdict: RowVerdict) -> Text:
     from rich.text import Text
 
+    from compat.report.observed import KINDS
+
     word, style = KINDS[verdict.status][0], STYLES[verdict.status]
     line = Text(f"{word:<13}", style=style)
     line.append(verdict.id, style="default")
@@ -101,6 +103,7 @@ def _line(verdict: RowVerdict) -> Text:
 def _counts(verdicts: list[RowVerdict], rows: list[AnyRow]) -> str:
     from compat.observe.judging import summary
     from compat.report.conform_text import counted
+    from compat.report.observed import KINDS
 
     counts = summary(verdicts, rows)
     parts = ", ".join(
