@@ -286,3 +286,29 @@ def test_a_runner_without_spans_is_asked_whether_the_agent_is_the_same(
         ("OBS-009", "pass"),
         ("OBS-010", "pass"),
     ]
+
+
+IN_TURN = """\
+import asyncio
+import refengine.tool_onion as onion
+
+plain, one = onion.invoke_tool, {}
+
+async def invoke_tool(ctx, value):
+    async with one.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+        return await plain(ctx, value)
+
+onion.invoke_tool = invoke_tool
+"""
+
+
+def test_a_setup_that_has_tools_wait_for_each_other_changes_the_agent(
+    tmp_path: Path,
+) -> None:
+    """A run that ends with the first tool's call has begun the second."""
+    (tmp_path / "on.py").write_text(IN_TURN, "utf-8")
+
+    done = refengine(*LINE, "on.py", "--clause", "OBS-009", at=tmp_path)
+
+    assert done.returncode == 1
+    assert "cancelled at tool_end" in done.stdout

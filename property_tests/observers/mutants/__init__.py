@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
-from property_tests.observers.mutants.faults import OBSERVER_MUTANTS
+from typing import Final
 
-__all__ = ["OBSERVER_MUTANTS"]
+from property_tests.observers.mutants.faults import WRONG_OBSERVERS
+from property_tests.observers.mutants.hasty import HASTY_OBSERVERS
+
+OBSERVER_MUTANTS: Final = (*WRONG_OBSERVERS, *HASTY_OBSERVERS)
+"""All of them."""

@@ -13,6 +13,7 @@ from compat.engines.observers.reference import (
     LiveSpan,
     ObservedReference,
     SmallObserver,
+    SpannedChunks,
 )
 from property_tests.dialects.broken import BrokenReferences
 from property_tests.dialects.dialect import DialectMutant
@@ -33,8 +34,9 @@ STEPS: Final[Mapping[str, EngineStep]] = MappingProxyType(
             *("passed", "sent", "asked_by"),
         )
     }
+    | {"aclose": EngineStep(SpannedChunks, "aclose")}
 )
-"""The steps that mutants replace: methods of the small observer."""
+"""The steps that mutants replace: methods of the small observer, and of its streams."""
 
 
 def _play(scenario: Scenario, engine: ObservedReference) -> Trace:
@@ -88,13 +90,14 @@ def doubled(right: Right, self: Given, *given: Given) -> LiveSpan:
     return span
 
 
-def _of(self: Given, name: str) -> list[LiveSpan]:
+def named(self: Given, name: str) -> list[LiveSpan]:
+    """Return the spans of that operation, in the order in which they began."""
     key = "gen_ai.operation.name"
     return [each for each in self.spans if each.attributes[key] == name]
 
 
 def _first_alone(right: Right, self: Given, *given: Given) -> LiveSpan:
-    begun = _of(self, "chat")
+    begun = named(self, "chat")
     span: LiveSpan = right(self, *given)
     if begun:
         self.spans.remove(span)
@@ -182,7 +185,7 @@ def within(name: str) -> Callable[..., LiveSpan]:
     """Return a step that begins a span within the last one of that name."""
 
     def begin(right: Right, self: Given, *given: Given) -> LiveSpan:
-        kept, last = self.inside, _of(self, name)
+        kept, last = self.inside, named(self, name)
         self.inside = last[-1] if last else kept
         span: LiveSpan = right(self, *given)
         self.inside = kept
@@ -192,12 +195,12 @@ def within(name: str) -> Callable[..., LiveSpan]:
 
 
 def _tools_alone(right: Right, self: Given, span: LiveSpan, error: Given) -> None:
-    if span in _of(self, "execute_tool"):
+    if span in named(self, "execute_tool"):
         right(self, span, error)
 
 
 def _models_alone(right: Right, self: Given, span: LiveSpan, error: Given) -> None:
-    if span in _of(self, "chat"):
+    if span in named(self, "chat"):
         right(self, span, error)
 
 
@@ -295,7 +298,7 @@ def _behind_a_model(right: Right, self: Given, *given: Given) -> LiveSpan:
     return right(self, *given) if is_asked else unseen(right, self, *given)
 
 
-OBSERVER_MUTANTS: Final = (
+WRONG_OBSERVERS: Final = (
     wrong("no-model", "OBS-001", "It sees no model.", model=unseen),
     wrong("model-once", "OBS-001", "It sees the first call alone.", model=_first_alone),
     wrong("model-twice", "OBS-001", "It tells each call twice.", model=doubled),
