@@ -432,7 +432,7 @@ class ChildProcess:
         """
         now = time.monotonic()
         if now - self._since > call.limit:
-            before, self._queued = self._queued, _queued(self.process.pid)
+            before, self._queued = self._queued, queued(self.process.pid)
             self._since += max(0.0, self._queued - before)
         return now - self._since > call.limit
 
@@ -525,7 +525,7 @@ def move(children: Collection[ChildProcess], patience: float = IDLE) -> None:
         child.looked()
 
 
-def _queued(pid: int) -> float:
+def queued(pid: int) -> float:
     """Return for how many seconds a process has waited for a processor until now.
 
     Of several threads it is what one of them waited longest; where nobody counts it, 0.
