@@ -146,6 +146,16 @@ def test_a_gap_of_a_line_on_both_sides_is_told_once() -> None:
     assert sum("new.py:9: if n > LIMIT:" in each for each in told) == 1
 
 
+def test_a_gap_whose_counterpart_is_marked_equivalent_is_told() -> None:
+    there = replace(CHANGE, file="new.py", line=9)
+    marked = replace(BLUNT, unnoticed=(replace(CHANGE, reason="it is the same"),))
+    new = replace(BLUNT, unnoticed=(there,))
+    told = [str(x) for x in lines(replace(ALONE, sharpness=new, sharpness_old=marked))]
+
+    assert sum("new.py:9: if n > LIMIT:" in each for each in told) == 1
+    assert not any(each.startswith("Nor of NEW") for each in told)
+
+
 def test_each_kind_of_small_change_has_its_place_among_what_is_told() -> None:
     assert sorted(TELLING) == sorted(OPERATORS)
 

@@ -457,7 +457,7 @@ def _basis(verdict: Migration, *, verbose: bool) -> Iterator[Text]:
         if found := [*_unnoticed(side, sharp, told)]:
             yield from found
             yield Text()
-        told |= {(each.source, each.change) for each in sharp.unnoticed}
+        told |= {(e.source, e.change) for e in sharp.unnoticed if e.reason is None}
     worlds = counted(verdict.worlds, "world")
     corpus = f" (corpus {verdict.digest[:12]})" if verbose else ""
     if verdict.recorded is not None:
