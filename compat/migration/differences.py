@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -94,15 +95,24 @@ class Additions(Mask):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptByOne(Mask):
-    """What a run left that failed, where one side has nothing that would keep it.
-
-    A checkpointer that is added keeps it, and nobody can have looked for it before.
-    """
+class EntryMask(Mask, ABC):
+    """Places where both entries are looked at as a whole."""
 
     def covers(self, difference: Difference) -> bool:  # noqa: ARG002  # as all masks
         """Tell that nothing is covered: what is not to be compared is not there."""
         return False
+
+    @abstractmethod
+    def compared(self, old: Entry, new: Entry) -> tuple[Entry, Entry]:
+        """Return what is left to compare of two entries."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptByOne(EntryMask):
+    """What a run left that failed, where one side has nothing that would keep it.
+
+    A checkpointer that is added keeps it, and nobody can have looked for it before.
+    """
 
     def compared(self, old: Entry, new: Entry) -> tuple[Entry, Entry]:
         """Return what is left to compare of two entries."""
@@ -116,7 +126,7 @@ def _ended(entry: Entry) -> Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class CallsUnknown(Mask):
+class CallsUnknown(EntryMask):
     """Entries of which OLD does not say in which call of a tool they came about.
 
     A node that an application wrote itself makes all calls of an answer, and what it
@@ -144,16 +154,12 @@ def _without_call(entry: Entry) -> Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnQuestions(Mask):
+class OwnQuestions(EntryMask):
     """What a person is shown, where one side alone asks in a form of its own.
 
     The other asks in its framework's form: which call it is about is all that both say.
     Keys that only NEW has are nothing that OLD's application looks for.
     """
-
-    def covers(self, difference: Difference) -> bool:  # noqa: ARG002  # as all masks
-        """Tell that nothing is covered: what is not to be compared is not there."""
-        return False
 
     def compared(self, old: Entry, new: Entry) -> tuple[Entry, Entry]:
         """Return what is left to compare of two entries."""
@@ -224,10 +230,6 @@ GRAPHS: Final = (
 )
 """What may differ between two graphs: keys of the state that the older one has not, and
 what a failed run leaves where only one of them keeps it."""
-
-
-BY_ENTRY: Final = (CallsUnknown, KeptByOne, OwnQuestions)
-"""Masks that look at both entries as a whole."""
 
 
 class TraceChannels:
@@ -361,7 +363,7 @@ def differences(
             channel,
             old.entries(channel),
             new.entries(channel),
-            [m for m in masks if isinstance(m, BY_ENTRY) and m.channel == channel],
+            [m for m in masks if isinstance(m, EntryMask) and m.channel == channel],
         )
         if not any(mask.covers(each) for mask in masks)
     ]
@@ -371,7 +373,7 @@ def _in_channel(
     channel: str,
     old: Sequence[ChannelEntry],
     new: Sequence[ChannelEntry],
-    unknown: Sequence[CallsUnknown | KeptByOne | OwnQuestions],
+    by_entry: Sequence[EntryMask],
 ) -> Iterator[Difference]:
     for at in range(max(len(old), len(new))):
         ours = old[at] if at < len(old) else None
@@ -383,7 +385,7 @@ def _in_channel(
         )
         if ours is not None and theirs is not None:
             entries: tuple[Entry, Entry] = ours.value, theirs.value
-            for mask in unknown:
+            for mask in by_entry:
                 entries = mask.compared(*entries)
             values = entries
         for path, left, right, role in _innermost(*values, f"[{at}]"):
