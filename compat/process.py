@@ -428,7 +428,8 @@ class ChildProcess:
     def _is_late(self, call: ChildCall) -> bool:
         """Tell whether a call's time is up; what it stood in a queue is given back.
 
-        On a busy machine a call would hang that does not on an idle one.
+        On a busy machine a call would hang that does not on an idle one. The first time
+        that of the calls before is given back, too: it is read only where it matters.
         """
         now = time.monotonic()
         if now - self._since > call.limit:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from compat.cli.command import argument, command, option, refusing
 from compat.cli.shared_options import CLUSTER, engine_profile
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from compat.observe.judging import RowVerdict
-    from compat.observe.rows import AnyRow
 
 STYLES: Final = {
     "holds": "green",
@@ -77,8 +77,8 @@ def observe(
         for verdict in judged_rows(read, profiles, spread):
             verdicts.append(verdict)
             out.print(_line(verdict))
-    out.print(_counts(verdicts, rows))
     found = summary(verdicts, rows)
+    out.print(_counts(found))
     with refusing("observe", OSError):
         if json_file is not None:
             write_text(json_file, to_json(found))
@@ -100,12 +100,10 @@ def _line(verdict: RowVerdict) -> Text:
     return line
 
 
-def _counts(verdicts: list[RowVerdict], rows: list[AnyRow]) -> str:
-    from compat.observe.judging import summary
+def _counts(counts: Mapping[str, Any]) -> str:
     from compat.report.conform_text import counted
     from compat.report.observed import KINDS
 
-    counts = summary(verdicts, rows)
     parts = ", ".join(
         f"{counts[status]} {KINDS[status][0].lower()}" for status in STYLES
     )
