@@ -114,7 +114,8 @@ def subject(world):
 
 def short(one):
     text = one.content
-    if one.role == "user" and len(text) > 4000 and "invoice" in text.lower():
+    due = "invoice" in text.lower() and "paid" not in text.lower()
+    if one.role == "user" and len(text) > 4000 and due:
         return replace(one, content=one.content[:4000])
     return one
 """
