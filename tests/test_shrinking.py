@@ -142,9 +142,53 @@ def test_texts_become_words_that_a_person_reads() -> None:
 
     assert small(world) == {
         "agent": {},
-        "model_script": ["assistant:[c2:u({})]", "assistant:Done."],
+        "model_script": ["assistant:[c1:u({})]", "assistant:Done."],
         "runs": [{"input": ["user:Hello"]}],
     }
+
+
+def test_names_that_nothing_asks_for_become_plain_ones_wherever_they_stand() -> None:
+    odd = {
+        "agent": {"tools": [{"name": "failed"}, {"name": "k0(1)"}]},
+        "model_script": ['assistant:[c-13:failed({"failed": 1})][c-1:failed({})]'],
+        "runs": [
+            {"input": ["user:failed", "assistant:[c-13:failed({})]", "tool(c-13):c-13"]}
+        ],
+    }
+
+    world = shrink(
+        read_scenario(odd),
+        lambda w: (
+            all(
+                text in json.dumps(small(w))
+                for text in ('\\"failed\\": 1', "user:failed", ":c-13", "k0(1)")
+            )
+            and calls_of(w) == [w.agent.tools[0].name] * 2
+            and w.runs[0].input[1].startswith("assistant:[")
+        ),
+        plain=WORDS,
+    )
+
+    assert small(world) == {
+        "agent": {"tools": [{"name": "lookup"}, {"name": "k0(1)"}]},
+        "model_script": [
+            'assistant:[c1:lookup({"failed": 1})][c2:lookup({})]',
+            "assistant:Done.",
+        ],
+        "runs": [
+            {"input": ["user:failed", "assistant:[c1:lookup({})]", "tool(c1):c-13"]}
+        ],
+    }
+
+
+def test_names_that_something_asks_for_stay() -> None:
+    world = shrink(
+        LARGE,
+        lambda w: "u" in calls_of(w) and any(t.name == "u" for t in w.agent.tools),
+        plain=WORDS,
+    )
+
+    assert small(world)["agent"] == {"tools": [{"name": "u"}]}
 
 
 def test_digits_of_other_scripts_become_plain_ones_where_they_will_do() -> None:

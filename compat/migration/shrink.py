@@ -9,6 +9,7 @@ played in processes of their own from a corpus that was written before.
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -35,7 +36,8 @@ class PlainWords:
 
     ``message`` is that of an input, ``by_field`` those of other fields, ``text`` the
     one of all the rest, ``beside_calls`` what a model says that calls tools. With an
-    ``answer`` the model says so at last, where its script is at an end.
+    ``answer`` the model says so at last, where its script is at an end. The first tool
+    is named as the first of ``tools``, and so on; with ``call`` the first call is 1.
     """
 
     message: str
@@ -43,6 +45,8 @@ class PlainWords:
     beside_calls: str
     by_field: Mapping[str, str] = field(default_factory=dict[str, str])
     answer: str | None = None
+    tools: tuple[str, ...] = ()
+    call: str = ""
 
 
 LETTERS: Final = PlainWords("user:a", "a", "a")
@@ -53,6 +57,8 @@ WORDS: Final = PlainWords(
     "",
     MappingProxyType({"instruction": "Be brief.", "name": "a"}),
     "assistant:Done.",
+    ("lookup", "search", "send"),
+    "c{}",
 )
 """Such as a person reads without asking what they stand for."""
 
@@ -120,6 +126,7 @@ class _Search:
             for path in self._paths():
                 self._at(path)
         self._answer()
+        self._rename()
         return self._best
 
     @property
@@ -134,6 +141,21 @@ class _Search:
         if plain is None or ends or (script and not _calls(script[-1])):
             return
         self._keep({**self._doc, "model_script": [*script, plain]})
+
+    def _rename(self) -> None:
+        """Give tools and calls names that say nothing, where it happens with them, too.
+
+        They are made of words of the code, so that a branch is met which looks for one;
+        a reader takes what is left of that for a sign.
+        """
+        tools, calls = _names(self._doc)
+        plain = [self._plain.call.format(at) for at, _ in enumerate(calls, 1)]
+        for old, new in (
+            *zip(tools, self._plain.tools, strict=False),
+            *zip(calls, plain, strict=True),
+        ):
+            if new and new not in {*tools, *calls}:
+                self._keep(_renamed(self._doc, old, new))
 
     def _drop_runs(self) -> bool:
         """Take the last half of the runs away, or the first; or fewer, but not one.
@@ -320,6 +342,21 @@ def _turns(script: Doc) -> Iterator[list[Doc]]:
             turn = []
     if turn:
         yield turn
+
+
+def _names(doc: Doc) -> tuple[list[str], list[str]]:
+    """Return the names of a world's tools, and the ids of its model's calls."""
+    tools = [each["name"] for each in doc.get("agent", {}).get("tools", ())]
+    answers = [e for e in doc.get("model_script", ()) if isinstance(e, str)]
+    calls = [call.id for e in answers for call in parse_message(e).tool_calls]
+    return tools, [*dict.fromkeys(calls)]
+
+
+def _renamed(doc: Doc, old: str, new: str) -> Doc:
+    """Return a world in which a name is another one, wherever it stands for itself."""
+    text, name = json.dumps(doc), re.escape(json.dumps(old)[1:-1])
+    before = r'\[[^:()\[\]"]*:|\[|"tool\(|"'  # of a call, its id, its result, all else
+    return json.loads(re.sub(rf'({before}){name}(?=[:()"])', rf"\g<1>{new}", text))
 
 
 def _ascii_digits(text: str) -> str:
