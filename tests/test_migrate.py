@@ -269,6 +269,25 @@ def test_port_that_is_wrong_in_the_users_own_chat_only_is_found_there(command) -
     assert header["given"] == [{"file": "chats.jsonl", "played": 1, "made": 2}]
 
 
+def test_calls_of_the_users_own_chat_keep_the_names_he_knows_them_by(command) -> None:
+    said = f"any(each.content[::-1] == {BACKWARDS!r} for each in messages)"
+    wrong = f"{said} and any(each.tool_calls for each in messages)"
+    port = new(TELLS.replace("len(", f"({wrong}) + len("))
+    call = {"id": "call_7f", "function": {"name": "book_flight", "arguments": "{}"}}
+    chat = [
+        {"role": "user", "content": BACKWARDS[::-1]},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_7f", "content": "booked"},
+        {"role": "assistant", "content": "Done."},
+    ]
+    Path("chats.jsonl").write_text(json.dumps({"messages": chat}), "utf-8")
+
+    done = command("old.py", port, "--worlds", "chats.jsonl")
+
+    assert done.code == 1
+    assert 'call("book_flight", id="call_7f")' in done.out
+
+
 def test_own_worlds_may_stand_in_the_settings(command) -> None:
     chat = [{"role": "user", "content": "hi"}]
     Path("chats.jsonl").write_text(json.dumps({"messages": chat}), "utf-8")

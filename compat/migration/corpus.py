@@ -168,6 +168,11 @@ class MigrationWorld:
     unusual: str | None = None
     point: str | None = None
 
+    @property
+    def given(self) -> bool:
+        """Whether it is a session as a user gave it."""
+        return self.family.startswith(AS_GIVEN)
+
 
 @dataclass(frozen=True)
 class Corpus:

@@ -60,7 +60,7 @@ from compat.migration.sessions import (
     Enough,
     SideSessions,
 )
-from compat.migration.shrink import TRIES, WORDS, ShrinkEffort, shrink
+from compat.migration.shrink import OWN_NAMES, TRIES, WORDS, ShrinkEffort, shrink
 from compat.verdicts.migration import (
     Allowed,
     Broken,
@@ -416,7 +416,8 @@ class MigrationJudge(Generic[P]):
             return found
 
         try:
-            shrink(world, shows, effort, WORDS)
+            given = self.corpus.worlds[start.world.at].given
+            shrink(world, shows, effort, OWN_NAMES if given else WORDS)
         except KeyboardInterrupt:
             if not keeps:
                 raise

@@ -61,6 +61,8 @@ WORDS: Final = PlainWords(
     "c{}",
 )
 """Such as a person reads without asking what they stand for."""
+OWN_NAMES: Final = replace(WORDS, tools=(), call="")
+"""The same for a user's own session, whose tools and calls he knows by their names."""
 
 PAIR: Final = 2
 """A call and its result: they go together, wherever in the messages they stand."""
