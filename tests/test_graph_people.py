@@ -21,7 +21,7 @@ from refengine.testing.subjects import play_alone
 
 TOOLS = [{"name": "t", "result": "r"}, {"name": "u", "result": "x"}]
 CALLS = ['assistant:[c1:t({"q": 1})][c2:u({})]', "assistant:done"]
-KINDS = ("yes", "no", "edited", "text", "nothing")
+KINDS = ("yes", "no", "edited", "fewer", "text", "nothing")
 
 
 def played(
@@ -88,6 +88,11 @@ def answered(question: Any, *replies: dict[str, Any]) -> str:
             {"action_request": {"action": "t", "args": {"a": 1}}},
             {"kind": "edited"},
             "{'type': 'edit', 'args': {'action': 't', 'args': {'a': 'edited'}}}",
+        ),
+        (
+            {"action_request": {"action": "t", "args": {"a": 1, "b": 2}}},
+            {"kind": "fewer"},
+            "{'type': 'edit', 'args': {'action': 't', 'args': {'b': 2}}}",
         ),
         (
             [{"action_request": {"action": "t", "args": {}}}],
@@ -291,6 +296,7 @@ class Desk:
                 "yes": [{"type": "accept", "args": None}],
                 "no": [{"type": "no", "args": None}],
                 "edited": [{"type": "edit", "args": "<args>"}],
+                "fewer": [{"type": "edit", "args": "<args>"}],
                 "text": [{"type": "a", "args": "a"}],
                 "nothing": [{}],
             },

@@ -35,6 +35,9 @@ def subject(world):
     return [AgentMiddleware(wrap_tool_call=ToolMiddleware(invokable=invokable))]
 """
 OLD = CACHE.replace("USED", "kept[key] = kept.pop(key)")
+EVERY_TOOL = CACHE.replace("not in SLOW", "in ()").replace(
+    "= input.arg", "= input.name, input.arg"
+)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +59,20 @@ def test_what_a_cache_forgets_is_told(
 
     assert found.fault is None
     assert found.sufficient == holds
+
+
+def test_what_is_used_often_is_kept_no_longer_where_all_tools_are_kept(
+    tmp_path: Path,
+) -> None:
+    old, new = (
+        EVERY_TOOL.replace("USED", used)
+        for used in ("pass", "kept[key] = (world.now(), kept[key][1])")
+    )
+
+    found = judged_in(of_family("long runs"), tmp_path, old, new)
+
+    assert found.fault is None
+    assert not found.sufficient
 
 
 def test_who_names_no_tool_or_asks_no_time_is_played_no_worlds_of_it() -> None:

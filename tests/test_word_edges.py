@@ -76,11 +76,18 @@ MANY = ", ".join(f"text == 'note {at}'" for at in range(24))
             "posixpath.normpath(text).startswith('/srv/data')",
             "text.startswith('/srv/data')",
         ),
+        (
+            "amount(str(p.get('q'))) if isinstance(p := parsed(text), dict) else 0",
+            (
+                "isinstance(p.get('q'), int) and p['q'] > 1200"
+                " if isinstance(p := parsed(text), dict) else 0"
+            ),
+        ),
     ],
     ids=[
         *("bytes", "utf-16", "trimmed", "folded", "bound", "cut"),
         *("trimmed-of-many", "thousands", "first-alone", "fenced", "falsy-value"),
-        *("within-lists", "out-of-a-path"),
+        *("within-lists", "out-of-a-path", "number-in-quotes"),
     ],
 )
 def test_a_word_that_is_read_otherwise_is_told_by_a_world_of_its_own(

@@ -127,6 +127,8 @@ class SideSessions:
         self._together(new)
         new.run_in(self.old.ways)
         self._mend(new, range(before, len(self.played)))
+        if self.of_graphs and new.ways and self.old.keeps and not new.keeps:
+            self._leave_to_threads(new, range(first, len(self._theirs)))
         others = range(first, len(self._theirs))
         other = [at for at in others if self._is_lost(self._theirs[at].way)]
         replayed = new.play_all(self.worlds(other)) if other else ()
@@ -194,6 +196,20 @@ class SideSessions:
         for (at, world), each in zip(found.items(), theirs, strict=True):
             self.played[at], self._theirs[at] = seen[id(world)], each
             self._shown[at] = by_channel(self.played[at])
+
+    def _leave_to_threads(self, new: SideRunner, some: range) -> None:
+        """Have callers hand nothing on to a side that keeps no threads, as OLD does.
+
+        Those of OLD give the id of a thread and what is new; they have no more.
+        """
+        found = {
+            at: by_thread(world)
+            for at, world in zip(some, self.worlds(some), strict=True)
+            if any(run.continues for run in world.runs)
+        }
+        self.corpus = self.corpus.with_worlds(found)
+        for at, each in zip(found, new.play_all([*found.values()]), strict=True):
+            self._theirs[at] = each
 
     def worlds(self, some: Iterable[int] | None = None) -> list[Scenario]:
         """Return the worlds of the corpus, or those at some of its places."""
@@ -279,3 +295,12 @@ class SideSessions:
             for at, some in sessions.items()
         }
         return {at: noise for at, noise in found.items() if noise}
+
+
+def by_thread(world: Scenario) -> Scenario:
+    """Return a world whose later turns go on by what their thread keeps alone."""
+    runs = [
+        run.model_copy(update={"continues": "thread"}) if run.continues else run
+        for run in world.runs
+    ]
+    return world.model_copy(update={"runs": tuple(runs)})

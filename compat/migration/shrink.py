@@ -57,7 +57,7 @@ WORDS: Final = PlainWords(
     "",
     MappingProxyType({"instruction": "Be brief.", "name": "a"}),
     "assistant:Done.",
-    ("lookup", "search", "send"),
+    ("lookup", "search", "fetch"),
     "c{}",
 )
 """Such as a person reads without asking what they stand for."""

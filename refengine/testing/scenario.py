@@ -362,10 +362,11 @@ class ReplySpec(Spec):
 
     ``value`` answers a question of the subject's own, whose form nothing else knows;
     what a framework asks, and a run that only stops, is answered by ``kind``.
-    ``<args>`` in it stands for the arguments that were asked about, one of them edited.
+    ``<args>`` in it stands for the arguments that were asked about, one of them edited,
+    or left out where the answer is ``fewer``.
     """
 
-    kind: Literal["yes", "no", "edited", "text", "nothing"] = "yes"
+    kind: Literal["yes", "no", "edited", "fewer", "text", "nothing"] = "yes"
     value: JsonValue = True
 
 
@@ -382,7 +383,9 @@ class RunSpec(Spec):
     """One run of an agent.
 
     One that ``continues`` is a turn: it starts from the messages of the agent's last
-    run, without the one that the engine itself put first, and then its own input.
+    run, without the one that the engine itself put first, and then its own input. By
+    its ``thread`` alone it does so where a graph keeps one, since its caller hands
+    nothing on; our own engine has no threads, and knows no difference.
     ``options`` reach the model and the tools, and a graph by each way in that it has
     for them; ``doors`` are what its caller gives by one of these alone, and ``context``
     also what one of our own agents is given. It lets the graph run for ``steps``.
@@ -406,7 +409,7 @@ class RunSpec(Spec):
     """
 
     input: tuple[MessageText, ...] = ()
-    continues: bool = False
+    continues: bool | Literal["thread"] = False
     early: bool = False
     options: dict[str, JsonValue] = Field(default_factory=dict)
     doors: dict[ValueDoor, dict[str, JsonValue]] = Field(

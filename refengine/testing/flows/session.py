@@ -124,7 +124,7 @@ class FlowPerson(RepliesInTurn):
         if kind == "nothing":
             return None
         answer: dict[str, Json] = {"confirmed": confirmed}
-        if kind in {"edited", "text"}:
+        if kind in {"edited", "fewer", "text"}:
             answer["payload"] = reply.value
         return answer
 

@@ -38,8 +38,15 @@ NAMES: Final = ("name", "tool", "tool_name", "action", "function")
 DENIED: Final = "denied"
 EDITED: Final = "edited"
 DECISIONS: Final[Mapping[str, str]] = MappingProxyType(
-    {"yes": "approve", "no": "reject", "edited": "edit", "text": "respond"}
+    {
+        "yes": "approve",
+        "no": "reject",
+        "edited": "edit",
+        "fewer": "edit",
+        "text": "respond",
+    }
 )
+EDITS: Final = frozenset(kind for kind, said in DECISIONS.items() if said == "edit")
 
 
 DOORS: Final[tuple[ValueDoor, ...]] = get_args(ValueDoor)
@@ -214,12 +221,13 @@ class GraphPerson(RepliesInTurn):
     ) -> dict[str, Any]:
         """Return a decision on one call, among those that are allowed."""
         if allowed is not None and DECISIONS.get(kind, "reject") not in allowed:
-            kind = "yes" if kind == "edited" else "no"
+            kind = "yes" if kind in EDITS else "no"
         kind = self.says(request, kind)
         if kind == "yes":
             return {"type": "approve"}
-        if kind == "edited":
-            action = {"name": request.get("name"), "args": _edited(request.get("args"))}
+        if kind in EDITS:
+            args = _edited(request.get("args"), kind)
+            action = {"name": request.get("name"), "args": args}
             return {"type": "edit", "edited_action": action}
         return {
             "type": "respond" if kind == "text" else "reject",
@@ -229,14 +237,15 @@ class GraphPerson(RepliesInTurn):
     def _older(self, question: Call, kind: str) -> dict[str, Any]:
         request: Mapping[str, Any] = question["action_request"]
         config: Mapping[str, Any] = question.get("config") or {}
-        if kind == "edited" and not config.get("allow_edit", True):
+        if kind in EDITS and not config.get("allow_edit", True):
             kind = "yes"
         action, args = request.get("action"), request.get("args")
         kind = self.says({"name": action, "args": args}, kind)
         if kind == "yes":
             return {"type": "accept", "args": None}
-        if kind == "edited":
-            return {"type": "edit", "args": {"action": action, "args": _edited(args)}}
+        if kind in EDITS:
+            edited = {"action": action, "args": _edited(args, kind)}
+            return {"type": "edit", "args": edited}
         if kind == "nothing":
             return {"type": "ignore", "args": None}
         return {"type": "response", "args": "a" if kind == "text" else DENIED}
@@ -252,7 +261,7 @@ class GraphPerson(RepliesInTurn):
             no = (each for each in self.replies if each.kind == "no")
             reply = next(no, ReplySpec(kind="no", value=False))
         args: object = calls[0].get("args") if calls else None
-        return _filled(reply.value, _edited(args))
+        return _filled(reply.value, _edited(args, reply.kind))
 
     def _named_in(self, value: object) -> Sequence[Call]:
         """Return the calls of the last response that a question names, or else shows.
@@ -364,10 +373,16 @@ def _names_in(value: object) -> Iterator[str]:
                 yield from _names_in(each)
 
 
-def _edited(args: object) -> dict[str, Any]:
-    """Return the arguments of a call with the first of them edited."""
+def _edited(args: object, kind: str) -> dict[str, Any]:
+    """Return the arguments of a call with the first of them edited, or left out.
+
+    Only where one is left out it shows whether an answer takes the place of the
+    arguments, or is put into them.
+    """
     found: dict[str, Any] = dict(args) if is_mapping(args) else {}
     first = next(iter(found), "q")
+    if kind == "fewer":
+        return {key: each for key, each in found.items() if key != first}
     return {**found, first: EDITED}
 
 

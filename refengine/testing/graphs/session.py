@@ -294,7 +294,8 @@ class GraphSession:
         keeps = self._keeps_threads and spec.continues and not self._broken
         if not keeps:
             self._thread += 1
-        hands_on = spec.continues and not keeps
+        alone = spec.continues == "thread" and not (self._keeps_threads or self._broken)
+        hands_on = spec.continues and not keeps and not alone
         earlier = self._left if hands_on else ()
         new = [as_langchain(parse_message(text)) for text in spec.input]
         given = [*earlier, *new]

@@ -25,10 +25,10 @@ from refengine.testing.subject_worlds.source import (
     text_of,
 )
 
-KINDS: Final = ("yes", "no", "edited", "text", "nothing")
+KINDS: Final = ("yes", "no", "edited", "fewer", "text", "nothing")
 """The ways in which a person may answer."""
 ARGS: Final = "<args>"
-"""Stands in an answer for the arguments that were asked about, one of them edited."""
+"""Stands in an answer for the arguments that were asked about, as they are edited."""
 YES: Final = re.compile(
     r"(?i)y|yes|ok(ay)?|appro\w+|accept\w*|allow\w*|confirm\w*|continue|proceed|go|true"
     r"|send|sure|grant\w*"
@@ -78,7 +78,7 @@ def _of_key(key: str, kind: str, texts: Sequence[str]) -> Json:
     if texts or TRUE.fullmatch(key):
         return _said(kind, texts)
     if OF_ARGS.fullmatch(key):
-        return {"edited": ARGS, "text": "a"}.get(kind)
+        return {"edited": ARGS, "fewer": ARGS, "text": "a"}.get(kind)
     return "a" if OF_TEXT.search(key) else _said(kind, texts)
 
 
@@ -96,6 +96,7 @@ _WORDS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = MappingProxyType(
         "yes": (YES, "yes"),
         "no": (NO, "no"),
         "edited": (EDITED, "edit"),
+        "fewer": (EDITED, "edit"),
         "text": (OTHER, "a"),
     }
 )
@@ -117,7 +118,7 @@ def replies_of(
         form = form_in(texts)
     kinds = ["yes", "no"]
     if any(EDITED.search(text) for text in before):
-        kinds.append("edited")
+        kinds += ["edited", "fewer"]
     if not any(STOPS.search(text) for text in texts):
         kinds += ["text", "nothing"]
     replies = [(kind, form.answer(kind)) for kind in kinds]

@@ -32,6 +32,8 @@ FOUR_BYTES: Final = "\U0001f99c"
 """Two units of UTF-16."""
 FENCE: Final = "```"
 """What models put around JSON,"""
+NUMERALS: Final = 3
+"""So many numbers are written as texts."""
 OBJECT_KEYS: Final = 4
 """which has so many keys."""
 PATH: Final = re.compile(r"/?(?:[\w.-]+/)*[\w.-]+/?")
@@ -65,6 +67,7 @@ def text_edges(words: Words) -> Sequence[tuple[Iterator[TextTurn], int]]:
         (trimmed(words), TRIMMED),
         (cut_matches(words), WORLDS),
         (thousands(words), WORLDS),
+        (numerals(words), 1),
         (objects(words), WORLDS),
         (nested(words), 1),
         (paths(words), WORLDS),
@@ -142,6 +145,15 @@ def thousands(words: Words) -> Iterator[TextTurn]:
         for text in found:
             if DIGITS.search(text):
                 yield _same(DIGITS.sub(f"{number:,}", text, count=1))
+
+
+def numerals(words: Words) -> Iterator[TextTurn]:
+    """Yield numbers above those of a source, as models write them in quotes.
+
+    Who reads numbers alone from arguments finds none there.
+    """
+    for number in sorted(words.numbers, reverse=True)[:NUMERALS]:
+        yield _same(str(number + 1))
 
 
 def objects(words: Words) -> Iterator[TextTurn]:

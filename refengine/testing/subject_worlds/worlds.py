@@ -174,15 +174,18 @@ def later(words: Words) -> Iterator[Data]:
 
     That many, half a second more, and half of them twice: how long something is
     remembered, whether it is when that time has just gone by, and from when on, is told
-    by that alone. Each answer of the model takes a second of it.
+    by that alone. Each answer of the model takes a second of it, and what rests is
+    another tool each time: one that is remembered itself takes none.
     """
     names: Sequence[str] = _tools_named(words)[:BETWEEN] if words.times else ()
     numbers = [number for number in words.numbers if 0 < number <= DAY]
     calls = [(name, "{}") for name in names]
     for number in numbers[:COUNTED] if names else []:
         waits = max(0, number - ANSWERED) * 1000
-        rests = {"rests": waits, "rests_longer": waits + 500, "rests_half": waits // 2}
-        between = [[(name, "{}")] for name in (*rests, "rests_half")]
+        half = waits // 2
+        halves = {"rests_half": half, "rests_other_half": half}
+        rests = {"rests": waits, "rests_longer": waits + 500, **halves}
+        between = [[(name, "{}")] for name in rests]
         asked = [calls, *(each for rest in between for each in (rest, calls))]
         tools = [{"name": name, "delay_ms": each} for name, each in rests.items()]
         yield _asked_in_turn(asked, names, tools)
