@@ -1,5 +1,6 @@
 """Graphs that wait for a person: answered by the form of the question."""
 
+import json
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from langchain.agents.middleware import (
     HumanInTheLoopMiddleware,
     after_model,
     before_model,
+    wrap_tool_call,
 )
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
@@ -255,6 +257,31 @@ def test_framework_decides_among_what_it_allows() -> None:
     for kind in KINDS:
         trace = played(build, {"kind": kind, "value": None})
         assert trace.of("run_end")[0].data["status"] == "completed"
+
+
+def test_an_edit_may_leave_an_argument_out() -> None:
+    def build(world: World) -> object:
+        @wrap_tool_call
+        def asks(request: Any, handler: Any) -> Any:
+            call = request.tool_call
+            args = interrupt({"name": call["name"], "args": call["args"]})
+            return handler(request.override(tool_call={**call, "args": args}))
+
+        face = world.as_langchain()
+        saver = InMemorySaver()
+        return create_agent(
+            face.model, face.tools, middleware=[asks], checkpointer=saver
+        )
+
+    edits = [{"kind": kind, "value": "<args>"} for kind in ("edited", "fewer")]
+    calls = 'assistant:[c{}:t({{"q": 1, "n": 2}})]'
+    script = [calls.format(1), calls.format(2), "assistant:done"]
+    ran = played(build, *edits, script=script).of("tool_start")
+
+    assert [json.loads(each.data["arguments"]) for each in ran] == [
+        {"q": "edited", "n": 2},
+        {"n": 2},
+    ]
 
 
 ANSWER_GIVEN_ON = """

@@ -273,6 +273,13 @@ class DivergenceKind:
     place: str
     about: tuple[str, str]
 
+    def of_tool(self, name: str) -> DivergenceKind:
+        """Return the same kind about a tool of another name, if it is about one."""
+        if self.channel != "tool_executions":
+            return self
+        old, new = (MISSING if each == MISSING else name for each in self.about)
+        return replace(self, about=(old, new))
+
 
 def kind_of(found: DescribedDivergence) -> DivergenceKind:
     """Return of which kind a divergence is."""

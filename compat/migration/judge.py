@@ -408,10 +408,11 @@ class MigrationJudge(Generic[P]):
         start = typical(named, fits, terms.worst)
         pair = self._pair(news, channels, masks, fits)
         world, interrupted = start.world.scenario, False
+        kinds = [start.kind, *map(start.kind.of_tool, WORDS.tools)]
 
         def shows(each: Scenario) -> bool:
             nonlocal world
-            found = pair.shows(each, start.kind)
+            found = pair.shows(each, kinds)
             world = each if found else world
             return found
 

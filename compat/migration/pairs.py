@@ -250,16 +250,21 @@ class SidePair:
             return None
         return SeenPair(by_channel(old), by_channel(new), self.channels, self.masks)
 
-    def shows(self, world: Scenario, kind: DivergenceKind) -> bool:
-        """Tell whether the first difference in a world is of this kind."""
+    def shows(self, world: Scenario, kinds: Sequence[DivergenceKind]) -> bool:
+        """Tell whether the first difference in a world is of one of these kinds.
+
+        They are of one channel.
+        """
         self.tried += 1
         self.progress("shrinking", self.tried, TRIES)
         seen = self.seen(world)
         # Which channels differ at all is known at once, what comes first is not.
-        if seen is None or not broken(seen.old, seen.new, [kind.channel], self.masks):
+        if seen is None or not broken(
+            seen.old, seen.new, [kinds[0].channel], self.masks
+        ):
             return False
         found = seen.divergence
-        return found is not None and kind_of(found) == kind
+        return found is not None and kind_of(found) in kinds
 
     def explained(self, world: Scenario, volatile: Sequence[Mask]) -> Explained:
         """Return the fields in which a side differs from itself in this world, if any.

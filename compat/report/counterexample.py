@@ -125,6 +125,8 @@ def code(world: Scenario, called: Called = MappingProxyType({})) -> Iterator[str
         yield from _run(run)
     if not world.runs and not answers:
         yield "# nothing is run: it shows while the agent is built"
+    if any(run.continues == "thread" for run in world.runs):
+        yield "# the caller hands nothing on: OLD keeps its thread, and NEW keeps none"
     if world.hand_over is not None:
         yield HANDED[world.hand_over]
 

@@ -150,7 +150,7 @@ def _shortened(
     for calls in range(1, whole.calls):
         part = whole.prefix(calls)
         known.add(part)
-        if pair.shows(part.scenario, kind):
+        if pair.shows(part.scenario, [kind]):
             _, found = pair.explained(part.scenario, ())
             return replace(verdict, world=part.scenario, divergence=found)
     return verdict
