@@ -278,7 +278,7 @@ def test_an_edit_may_leave_an_argument_out() -> None:
     script = [calls.format(1), calls.format(2), "assistant:done"]
     ran = played(build, *edits, script=script).of("tool_start")
 
-    assert [json.loads(each.data["arguments"]) for each in ran] == [
+    assert [json.loads(str(each.data["arguments"])) for each in ran] == [
         {"q": "edited", "n": 2},
         {"n": 2},
     ]
