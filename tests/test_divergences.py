@@ -35,6 +35,15 @@ from refengine.testing.trace import MISSING
 from refengine.tools import StreamToolCallResult
 from tests.players import CALLS, STREAMS, TURNS, divergence, world
 
+TWICE_CALLED = world(
+    agent={"tools": [{"name": "t"}]},
+    model_script=[
+        f"assistant:[c{at}:t({{}})]" if at % 2 else "assistant:x" for at in (1, 2, 3, 4)
+    ],
+    runs=[{"input": ["user:a"]}, {"input": ["user:b"]}],
+)
+"""A call of one tool in each of two runs."""
+
 
 def rewriting(edit):
     return lambda _: [with_before_model_rewrite_history(lambda c, m: (c, edit(m)))]
@@ -83,6 +92,24 @@ async def twice(ctx, input, next):
 
 async def not_at_all(ctx, input, next):
     return ToolCallResult("r" if input.name == "t" else "s")
+
+
+def only_in(run):
+    """Let tools run in one run of a session alone."""
+
+    def subject(world):
+        runs = [0]
+
+        def before_agent(ctx, config):
+            runs[0] += 1
+            return ctx
+
+        async def wrap(ctx, input, next):
+            return await (as_it_is if runs[0] == run else not_at_all)(ctx, input, next)
+
+        return [with_before_agent(before_agent), with_invokable_tool_wrapper(wrap)]
+
+    return subject
 
 
 async def with_arguments(ctx, input, next):
@@ -266,6 +293,8 @@ CASES = [
     ("EXTRA_CALL", CALLS, gate(lambda yes: not yes), gate(bool)),
     ("MISSING_CALL", CALLS, gate(bool), gate(lambda yes: not yes)),
     ("MISSING_CALL", CALLS, wrapping(as_it_is), wrapping(not_at_all)),
+    ("MISSING_CALL", TWICE_CALLED, only_in(1), only_in(2)),
+    ("EXTRA_CALL", TWICE_CALLED, only_in(2), only_in(1)),
     ("TOOL_ARGUMENTS", CALLS, same, wrapping(with_arguments)),
     ("TOOL_REPLACED", CALLS, same, configuring(other_tool)),
     ("ANSWER", ANSWERS, same, keeping(lambda m: (*m[:-1], Message("assistant", "x")))),

@@ -86,8 +86,8 @@ def sequence(channel: str, old: Sequence[Value], new: Sequence[Value]) -> Named:
 
     They are aligned by what a person takes for the same thing: what is done on both
     sides, though with other options or at another time, is neither lost nor added. The
-    code is CHANGED if entries stand in each other's place; then the path is the index
-    of the pair.
+    code is CHANGED if entries of one run stand in each other's place; then the path is
+    the index of the pair.
     """
     known = _SAME_THING.get(channel)
     ours, theirs = ([_text(_only(each, known)) for each in side] for side in (old, new))
@@ -100,7 +100,10 @@ def sequence(channel: str, old: Sequence[Value], new: Sequence[Value]) -> Named:
     lost, added = SEQUENCES[channel]
     how, at, until, there, to = _first_change(ours, theirs)
     if how == "replace" and until - at == to - there and at == there:
-        return "CHANGED", f"[{at}]", old[at], new[there]
+        ours_in, theirs_in = (each.get("run") for each in (old[at], new[there]))
+        if ours_in == theirs_in:
+            return "CHANGED", f"[{at}]", old[at], new[there]
+        until += ours_in < theirs_in  # what only the earlier run has is told
     if until - at > to - there:
         return lost, f"[{at}]", old[at], MISSING
     return added, f"[{there}]", MISSING, new[there]

@@ -32,8 +32,10 @@ FOUR_BYTES: Final = "\U0001f99c"
 """Two units of UTF-16."""
 FENCE: Final = "```"
 """What models put around JSON,"""
-NUMERALS: Final = 3
-"""So many numbers are written as texts."""
+NUMERALS: Final = 2
+"""So many numbers are arguments, and written in quotes,"""
+NUMBERED: Final = 24
+"""under so many keys."""
 OBJECT_KEYS: Final = 4
 """which has so many keys."""
 PATH: Final = re.compile(r"/?(?:[\w.-]+/)*[\w.-]+/?")
@@ -148,12 +150,15 @@ def thousands(words: Words) -> Iterator[TextTurn]:
 
 
 def numerals(words: Words) -> Iterator[TextTurn]:
-    """Yield numbers above those of a source, as models write them in quotes.
+    """Yield arguments with numbers of a source and above, and such in quotes.
 
-    Who reads numbers alone from arguments finds none there.
+    Models write them so, and who reads numbers alone from arguments finds none there.
     """
+    names = words.some_names[:NUMBERED]
     for number in sorted(words.numbers, reverse=True)[:NUMERALS]:
         yield _same(str(number + 1))
+        for each in (number + 1, number):
+            yield _object(json_text(dict.fromkeys(names, each)))
 
 
 def objects(words: Words) -> Iterator[TextTurn]:

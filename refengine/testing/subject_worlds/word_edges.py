@@ -171,15 +171,16 @@ def _own_arguments(text: str) -> str:
 def _consented(words: Words, texts: Sequence[str]) -> Data:
     """Return threads whose first turn has such a text, and whose second has none.
 
-    Each tool that the source may name is called in both.
+    Each tool that the source may name is called in both, with what was said first.
     """
-    names = words.some_names[:CALLED]
+    names, keys = words.some_names[:CALLED], ["q", *words.some_names[:KEYS]]
     tools = [{"name": name, "result": "ok"} for name in names]
     script: list[object] = []
     runs: list[Data] = []
     for at, text in enumerate(texts):
+        given = json_text(dict.fromkeys(keys, text))
         for turn, said in enumerate((text, "go")):
-            calls = _calls(f"s{at}-{turn}-", names, "{}")
+            calls = _calls(f"s{at}-{turn}-", names, given)
             script += [answer("", calls), DONE]
             later = {"continues": True} if turn else {}
             runs.append({"input": [f"user:{encoded(said)}"], **later})

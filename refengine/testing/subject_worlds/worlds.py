@@ -10,7 +10,7 @@ strategy's business here, as two traces are compared and not one property checke
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import cycle
+from itertools import chain, cycle
 from types import MappingProxyType
 from typing import Final
 
@@ -174,21 +174,48 @@ def later(words: Words) -> Iterator[Data]:
 
     That many, half a second more, and half of them twice: how long something is
     remembered, whether it is when that time has just gone by, and from when on, is told
-    by that alone. Each answer of the model takes a second of it, and what rests is
-    another tool each time: one that is remembered itself takes none.
+    by that alone. Either a tool takes the time within a run, or the answers that end
+    the runs do. Each answer of the model takes a second of it.
     """
     names: Sequence[str] = _tools_named(words)[:BETWEEN] if words.times else ()
     numbers = [number for number in words.numbers if 0 < number <= DAY]
-    calls = [(name, "{}") for name in names]
     for number in numbers[:COUNTED] if names else []:
         waits = max(0, number - ANSWERED) * 1000
-        half = waits // 2
-        halves = {"rests_half": half, "rests_other_half": half}
-        rests = {"rests": waits, "rests_longer": waits + 500, **halves}
-        between = [[(name, "{}")] for name in rests]
-        asked = [calls, *(each for rest in between for each in (rest, calls))]
-        tools = [{"name": name, "delay_ms": each} for name, each in rests.items()]
-        yield _asked_in_turn(asked, names, tools)
+        times = (waits, waits + 500, waits // 2, waits // 2)
+        yield _resting(names, times)
+        most = next((n for n in words.numbers if 1 < n <= ROUNDS), 0)
+        yield _answered_late(names, times, most)
+
+
+def _resting(names: Sequence[str], times: Sequence[int]) -> Data:
+    """Return a run whose tools take so many milliseconds between equal calls.
+
+    They are another one each time: one that is remembered itself takes none.
+    """
+    rests = {f"rests{at}": each for at, each in enumerate(times)}
+    calls, between = ([(name, "{}") for name in some] for some in (names, rests))
+    asked = [calls, *(each for rest in between for each in ([rest], calls))]
+    tools = [{"name": name, "delay_ms": each} for name, each in rests.items()]
+    return _asked_in_turn(asked, names, tools)
+
+
+def _answered_late(names: Sequence[str], times: Sequence[int], most: int) -> Data:
+    """Return runs with equal calls whose answers take so many milliseconds.
+
+    They begin in the middle of such a time: who counts from its first call on and who
+    counts days are told apart by that. As many others as may be counted go with each.
+    """
+    calls = [(name, "{}") for name in names]
+    calls += [(names[0], f'{{"n": {at}}}') for at in range(most)]
+    made = _asked_in_turn([calls] * (len(times) + 1), names)
+    asked: Sequence[Entry] = made["model_script"]
+    late = [
+        {"chunks": ["assistant:so ", "assistant:late"], "chunk_ms": each}
+        for each in (times[-1], *times)
+    ]
+    script = [late[0], *chain.from_iterable(zip(asked, late[1:], strict=False))]
+    runs = [{**run, "streaming": True} for run in made["runs"]] * (len(late) + 1)
+    return {**made, "model_script": [*script, asked[-2], DONE], "runs": runs}
 
 
 def _asked_in_turn(
