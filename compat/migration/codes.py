@@ -100,10 +100,10 @@ def sequence(channel: str, old: Sequence[Value], new: Sequence[Value]) -> Named:
     lost, added = SEQUENCES[channel]
     how, at, until, there, to = _first_change(ours, theirs)
     if how == "replace" and until - at == to - there and at == there:
-        ours_in, theirs_in = (each.get("run") for each in (old[at], new[there]))
-        if ours_in == theirs_in:
+        here, other = (each.get("run", 0) for each in (old[at], new[there]))
+        if here == other:
             return "CHANGED", f"[{at}]", old[at], new[there]
-        until += ours_in < theirs_in  # what only the earlier run has is told
+        until += here < other  # what only the earlier run has is told
     if until - at > to - there:
         return lost, f"[{at}]", old[at], MISSING
     return added, f"[{there}]", MISSING, new[there]
