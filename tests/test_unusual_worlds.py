@@ -103,6 +103,15 @@ def test_tools_of_one_name_are_unusual_where_a_side_binds_them_by_itself() -> No
     assert told(once, Spoken.of(["m.bind_tools(x)"])) is None
 
 
+def test_calls_without_a_result_are_unusual_for_frameworks_that_pair_them() -> None:
+    asks = {"input": ["user:a", "assistant:[c1:t({})]", "user:b"]}
+    answered = {"input": ["user:a", "assistant:[c1:t({})]", "tool(c1):r", "user:b"]}
+
+    assert told({"runs": [asks]}, Spoken()) is None
+    assert "'c1' has no result" in str(told({"runs": [asks]}, Spoken(pair=True)))
+    assert told({"runs": [answered]}, Spoken(pair=True)) is None
+
+
 def test_two_calls_of_one_answer_are_luck_for_a_tool_that_fails_by_their_count() -> (
     None
 ):

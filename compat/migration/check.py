@@ -54,6 +54,7 @@ from compat.verdicts.exit_codes import (
 from compat.verdicts.migration import Migration
 from compat.verdicts.migration import Side as SideName
 from compat.verdicts.weakness import is_weak
+from refengine.testing.subject_worlds.code_tokens import SUFFIXES
 from refengine.testing.subject_worlds.unusual import Spoken
 
 
@@ -186,7 +187,8 @@ def corpus_of(
     spoken = Spoken.of(sources.values(), outside)
     theirs = () if graphs is None else graphs.own_tools
     own_tools = spoken.own_tools.union(words.own_tools, theirs)
-    spoken = replace(spoken, tasks=graphs is not None, own_tools=own_tools)
+    pair = any(name.endswith(SUFFIXES) for name in sources)
+    spoken = replace(spoken, tasks=graphs is not None, own_tools=own_tools, pair=pair)
     given = how.given.worlds(words, how.seed, graphs=graphs is not None)
     own = OwnWorlds(tuple(given), how.given.declared)
     points = None

@@ -67,7 +67,8 @@ class Spoken:
     what the settings declare, in the words of ``OUTSIDE``, ``own_tools`` are those that
     they make, and ``calls`` is what they say of calls that come together. Where the
     calls of an answer are ``tasks``, who comes first is luck; ``binds`` is whether a
-    side binds tools to a model by itself.
+    side binds tools to a model by itself. Frameworks that ``pair`` refuse a call that has
+    no result, some in newer releases only, as vendors do.
     """
 
     direct: bool = False
@@ -76,6 +77,7 @@ class Spoken:
     calls: CallsSpoken = SILENT
     tasks: bool = False
     binds: bool = False
+    pair: bool = False
 
     @classmethod
     def of(cls, sources: Iterable[str], outside: Sequence[str] = ()) -> Spoken:
@@ -110,6 +112,8 @@ def unusual(scenario: Scenario, spoken: Spoken) -> str | None:
         reasons.append(_raced)
     if spoken.binds:
         reasons.append(_equal_names)
+    if spoken.pair:
+        reasons.append(_unanswered)
     return next(filter(None, (reason(scenario) for reason in reasons)), None)
 
 
@@ -129,6 +133,16 @@ def _orphans(scenario: Scenario) -> str | None:
             if message.role == "tool" and message.tool_call_id not in called:
                 return f"the result {message.tool_call_id!r} has no call before it"
             called |= {call.id for call in message.tool_calls}
+    return None
+
+
+def _unanswered(scenario: Scenario) -> str | None:
+    for thread in _threads(scenario.runs):
+        given = [*_given(thread)]
+        answered = {each.tool_call_id for each in given if each.role == "tool"}
+        for call in (call for each in given for call in each.tool_calls):
+            if call.id not in answered:
+                return f"the call {call.id!r} has no result in what is given"
     return None
 
 

@@ -29,7 +29,14 @@ export class Messages {
 
   /** Returns messages of the harness as the SDK and its models take them. */
   read(told: MessageTold[]): Message[] {
-    return told.map((each) => ({ role: each.role, content: this.readContent(each), ...keeping(keptOf(each)) }) as Message);
+    const read: Message[] = [];
+    for (const each of told) {
+      const next = { role: each.role, content: this.readContent(each), ...keeping(keptOf(each)) } as Message;
+      const joined = withResults(read.at(-1), next);
+      if (joined) read.splice(-1, 1, joined);
+      else read.push(next);
+    }
+    return read;
   }
 
   private readContent(told: MessageTold): string | object[] {
@@ -101,6 +108,17 @@ export class Messages {
     const text = this.texts.get(keyOf(id, name, input)) ?? JSON.stringify(input);
     return { id, name, arguments: text };
   }
+}
+
+/** Returns results and those behind them in one message, as the SDK itself leaves those of an answer. */
+function withResults(last: Message | undefined, next: Message): Message | undefined {
+  if (last?.role !== "tool" || next.role !== "tool" || !isBare(last) || !isBare(next)) return undefined;
+  return { ...last, content: [...last.content, ...next.content] } as Message;
+}
+
+/** Whether a message has nothing beside its parts. */
+function isBare(message: Message): boolean {
+  return Object.keys(message).length === 2;
 }
 
 /** Tells calls apart in the same way on both sides of a check. */

@@ -18,8 +18,8 @@ const PLACE = new AsyncLocalStorage<Place>();
 /** The rest of a call, as a wrapper of the harness goes on into it. */
 export type Inner = (next: Params) => Promise<Params>;
 
-/** What the model is told of a tool. */
-export type InfoTold = Pick<ToolTold, "name" | "description">;
+/** What the model is told of a tool; `parameters` is the JSON schema of one that a subject brings. */
+export type InfoTold = Pick<ToolTold, "name" | "description"> & { parameters?: object };
 
 /** What is asked of the model beside messages and tools. */
 export type Settings = Record<string, unknown>;

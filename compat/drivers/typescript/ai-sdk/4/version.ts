@@ -18,6 +18,7 @@ import { asSchema } from "@ai-sdk/ui-utils";
 import type { CallTold, MessageTold, Piece } from "../peer/frames.ts";
 import type { InfoTold, Settings } from "../peer/harness.ts";
 import { type Chunk, type Execute, type Kept, type Played, sent } from "./playing.ts";
+import { bare } from "./schemas.ts";
 import { type Heard, readWhole } from "./streams.ts";
 
 export const PROFILE = "ai-sdk-4";
@@ -150,6 +151,7 @@ export function infosOf({ mode }: Asked): InfoTold[] {
   return tools.map((each) => ({
     name: each.name,
     description: each.type === "function" ? (each.description ?? "") : "",
+    ...(each.type === "function" ? { parameters: bare(each.parameters) } : {}),
   }));
 }
 

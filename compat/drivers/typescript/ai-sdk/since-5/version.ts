@@ -18,6 +18,7 @@ import type { CallTold, MessageTold, Piece } from "../peer/frames.ts";
 import type { InfoTold, Settings } from "../peer/harness.ts";
 import { SPECIFICATION, STEP_END, USAGE, play, reasonOf, settingsOfRun } from "./major.ts";
 import { type Chunk, type Execute, type Kept, type Played, sent } from "./playing.ts";
+import { bare } from "./schemas.ts";
 import { type Heard, readWhole } from "./streams.ts";
 
 export { MORE, PROFILE } from "./major.ts";
@@ -163,6 +164,7 @@ export function infosOf({ tools = [] }: Asked): InfoTold[] {
   return tools.map((each) => ({
     name: each.name,
     description: each.type === "function" ? (each.description ?? "") : "",
+    ...(each.type === "function" ? { parameters: bare(each.inputSchema) } : {}),
   }));
 }
 
