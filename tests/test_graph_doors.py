@@ -17,7 +17,11 @@ from langgraph.prebuilt import create_react_agent
 from refengine.testing import Trace, World, read_scenario
 from refengine.testing.graphs.calls import GivenTo
 from refengine.testing.scenario import RunSpec
-from refengine.testing.subject_worlds.named_values import doors_of, graph_words
+from refengine.testing.subject_worlds.named_values import (
+    adk_words,
+    doors_of,
+    graph_words,
+)
 from refengine.testing.subjects import play_alone
 
 CALLS = ['assistant:[c1:t({"q": 1})]', "assistant:done"]
@@ -393,3 +397,23 @@ def test_saver_that_fails_is_how_a_run_ends_and_no_fault_of_the_harness() -> Non
     (end,) = played(build).of("run_end")
 
     assert end.data["status"] == "error"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'role = state.get("role") or "guest"\nok = role in ("admin", "owner")',
+        'STAFF = frozenset({"admin", "owner"})\nok = state.get("role") in STAFF',
+        'STAFF = ["admin", "owner"]\nok = state.get("role") not in STAFF',
+    ],
+)
+def test_values_are_those_of_what_is_looked_through(source: str) -> None:
+    (option,) = adk_words([source]).options
+
+    assert {"admin", "owner"} <= {*option.values}
+
+
+def test_a_value_of_which_a_part_is_taken_is_longer_than_that_too() -> None:
+    (option,) = adk_words(['ok = state.get("code")[:2] == "de"']).options
+
+    assert {"de", "de-DE"} <= {*option.values}

@@ -89,6 +89,10 @@ BY_TYPE: Final[Mapping[str, tuple[Value, ...]]] = MappingProxyType(
         "dict": ({"a": 1}, {}),
     }
 )
+SETS: Final = frozenset(("frozenset", "set", "tuple"))
+"""What makes a collection of what another one holds."""
+CUTS: Final = "[:]"
+"""How a part of a text is taken."""
 CONTAINERS: Final = frozenset(("list", "dict", "Sequence", "Mapping"))
 STRIPS: Final = frozenset(("strip", "lstrip", "rstrip"))
 """Methods after which spaces around a text count for nothing."""
@@ -113,11 +117,13 @@ class NamedValues:
         self.methods: set[str] = set()
         self._aliases: dict[str, str] = {}
         self._constants: dict[str, str] = {}
+        self._bound: Mapping[str, ast.expr] = {}
         self._tried: frozenset[int] = frozenset()
 
     def read(self, source: PythonSource) -> None:
         """Take over what one source says."""
         self._aliases, self._constants = {}, {}
+        self._bound = dict(source.bound)
         for name, value in source.bound:
             if isinstance(constant_of(value), str):
                 self._constants[name] = text_of(value)
@@ -173,7 +179,7 @@ class NamedValues:
     def _said(self, node: ast.AST) -> None:
         """Remember texts and numbers that values are compared with."""
         if isinstance(node, ast.Compare):
-            for each in (node.left, *node.comparators):
+            for each in compared(node, self._bound):
                 self._value(each)
         elif isinstance(node, ast.Dict):
             for key in node.keys:
@@ -252,22 +258,43 @@ class NamedValues:
             self.numbers[value] = None
 
 
+def compared(node: ast.Compare, bound: Mapping[str, ast.expr]) -> Iterator[ast.expr]:
+    """Yield the sides of a comparison, and what is in one that is looked through.
+
+    ``bound`` are what names stand for.
+    """
+    for each in (node.left, *node.comparators):
+        yield each
+        held = bound.get(each.id, each) if isinstance(each, ast.Name) else each
+        if isinstance(held, ast.Call) and named(held.func) in SETS:
+            held = next(iter(held.args), held)
+        if isinstance(held, (ast.Tuple, ast.List, ast.Set)):
+            yield from held.elts
+
+
 def methods_in(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names of methods that are called."""
-    calls = (each.func for each in nodes if isinstance(each, ast.Call))
-    return {each.attr for each in calls if isinstance(each, ast.Attribute)}
+    """Return the names of methods that are called, and ``CUTS`` if a part is taken."""
+    found: set[str] = set()
+    for each in nodes:
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute):
+            found.add(each.func.attr)
+        elif isinstance(each, ast.Slice) and constant_of(each.upper) is not None:
+            found.add(CUTS)
+    return found
 
 
 def other_forms(texts: Iterable[str], methods: AbstractSet[str]) -> list[str]:
     """Return texts as a caller may write them, where a source makes them alike first.
 
-    In the other case where the case counts for nothing, and with spaces around where
-    those do: a port that does not is told by these alone.
+    In the other case where the case counts for nothing, with spaces around where those
+    do, and longer where only a part is taken: a port that does not is told by these
+    alone.
     """
     some = [each for each in texts if each.strip()]
     cases = [each.swapcase() for each in some] if methods & FOLDS else []
     spaced = [f" {each} " for each in some] if methods & STRIPS else []
-    return [each for each in (*cases, *spaced) if each not in some]
+    longer = [f"{each}-{each.upper()}" for each in some] if CUTS in methods else []
+    return [each for each in (*cases, *spaced, *longer) if each not in some]
 
 
 def _kind_of(default: ast.expr) -> str:
@@ -627,7 +654,7 @@ class _StateKeys:
     def _said(self, node: ast.AST) -> None:
         """Take values that others are compared with, or looked up by in a table."""
         if isinstance(node, ast.Compare):
-            for each in (node.left, *node.comparators):
+            for each in compared(node, self.assigned):
                 self._value(each)
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             table = node.value

@@ -67,8 +67,8 @@ class Spoken:
     what the settings declare, in the words of ``OUTSIDE``, ``own_tools`` are those that
     they make, and ``calls`` is what they say of calls that come together. Where the
     calls of an answer are ``tasks``, who comes first is luck; ``binds`` is whether a
-    side binds tools to a model by itself. Frameworks that ``pair`` refuse a call that has
-    no result, some in newer releases only, as vendors do.
+    side binds tools to a model by itself. Frameworks that ``pair`` refuse a call
+    without a result, some in newer releases only, as vendors do.
     """
 
     direct: bool = False
