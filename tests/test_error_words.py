@@ -7,6 +7,7 @@ from refengine.testing.trace import Observation, Trace
 
 FAILED = ("c1", "Failure: boom")
 UNKNOWN = ("c2", "AI_NoSuchToolError: Model tried to call unavailable tool 'zz'.")
+MISFIT = ("c4", "AI_InvalidToolInputError: Invalid input for tool pay: AI_Misfit: no")
 GAVE = ("c3", "Failure: a tool said so")
 
 
@@ -44,10 +45,11 @@ def test_an_answer_of_the_framework_begins_with_its_message() -> None:
     plain = (
         ("c1", "boom"),
         ("c2", "Model tried to call unavailable tool 'zz'."),
+        ("c4", "Invalid input for tool pay: no"),
         GAVE,
     )
 
-    told = in_older_words(jsonl(FAILED, UNKNOWN, GAVE), "ai-sdk@7")
+    told = in_older_words(jsonl(FAILED, UNKNOWN, MISFIT, GAVE), "ai-sdk@7")
 
     assert told == jsonl(*plain)
 

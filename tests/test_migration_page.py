@@ -71,7 +71,7 @@ def test_colour_of_a_verdict_is_that_of_its_headline(verdict, kind, answer):
 def test_headline_is_shown_whole_where_a_terminal_has_it_in_several_lines():
     text = page_text([case(HOLDS, met=True)])
 
-    assert "was played (needs --strict or --sharpness-plays N, and sides in" in text
+    assert "was played (needs --strict or --sharpness-plays N" in text
 
 
 def test_what_keeps_the_next_relation_from_holding_is_told_as_that():

@@ -22,7 +22,10 @@ SHARP: Final = 90.0
 TOLD: Final = 2
 """So many things a headline tells."""
 NOT_PLAYED: Final = "no small change of either side was played"
-PLAYING: Final = "--strict or --sharpness-plays N, and sides in Python"
+PLAYING: Final = "--strict or --sharpness-plays N"
+OWN: Final = "sessions of your own, --worlds; small changes are made in Python alone"
+OTHERS: Final = (".go", ".ts")
+"""How files of sides end that are not in Python."""
 A_PLAY: Final = "more plays of small changes"
 TELLING: Final = (
     *("statement", "comparison", "not", "and/or", "await"),
@@ -84,7 +87,9 @@ def weaknesses(verdict: Migration) -> Iterator[Weakness]:
             told.add(thing.stands)
             yield thing
     if not verdict.sharp_sides:
-        yield Weakness(NOT_PLAYED, PLAYING)
+        files = (each.subject.partition(":")[0] for each in verdict.exercise.values())
+        others = any(each.endswith(OTHERS) for each in files)
+        yield Weakness(NOT_PLAYED, OWN if others else PLAYING)
 
 
 def _uncovered(verdict: Migration, side: Side) -> Sequence[str]:

@@ -17,8 +17,11 @@ from refengine.testing.json_values import is_list, is_mapping
 from refengine.testing.trace import Trace
 
 NAMES_CLASSES: Final = "ai-sdk@7"
-CLASS: Final = re.compile(r"^(tool\([^)]*\):)?(?:AI_)?[A-Z]\w*: ")
-"""A class, in an answer or in the notation of one."""
+_NAME: Final = r"(?:(?:AI_)?[A-Z]\w*: )?"
+CLASS: Final = re.compile(
+    rf"^(tool\([^)]*\):)?{_NAME}(?:(Invalid input for tool [^:]*: ){_NAME})?"
+)
+"""A class, in an answer or in the notation of one, and that of its cause."""
 SAYS: Final = frozenset(("content", "text", "message"))
 """Under which keys what is answered stands."""
 
@@ -49,7 +52,7 @@ def _plain(value: Any, failed: AbstractSet[str], call: str | None) -> Any:  # no
         return value
     call = call or value.get("tool_call_id")
     return {
-        key: CLASS.sub(r"\1", each)
+        key: CLASS.sub(r"\1\2", each)
         if call in failed and key in SAYS and isinstance(each, str)
         else _plain(each, failed, call if key == "whole" else None)
         for key, each in value.items()
