@@ -1,5 +1,6 @@
 """Made mutants: the engine with a small change, or an edit, of its own functions."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import cast
 
@@ -8,6 +9,8 @@ import pytest
 from compat.cli.main import main
 from property_tests.checks import CHECKS
 from property_tests.corpus import SuiteCorpus
+from property_tests.dialects.broken import BrokenReference
+from property_tests.dialects.dialects import dialects
 from property_tests.explaining import examples
 from property_tests.judging import inputs
 from property_tests.judging.inputs import MadeCorpus
@@ -21,7 +24,7 @@ from property_tests.mutants.made import (
     made_change,
     made_mutant,
 )
-from property_tests.mutants.patching import PatchedDoor
+from property_tests.mutants.patching import Installed, PatchedDoor
 from property_tests.registry import FAMILIES, contract
 from refengine.testing.doors import ReferenceEngine
 
@@ -29,6 +32,17 @@ SETTLE = "loop.Loop.settle"
 LOST = "no self.events.extend(batch.snapshots())"
 NAMED = [each for clause in contract().clauses for each in clause.made]
 WORLDS = examples("EVT-014")
+PATCHES = [
+    *(
+        pytest.param(cast("PatchedDoor", each.wrong).patches(), id=each.id)
+        for each in EDITED
+    ),
+    *(
+        pytest.param(cast("BrokenReference", each.door()).patches, id=each.id)
+        for dialect in dialects()
+        for each in dialect.mutants
+    ),
+]
 
 
 def kills(broken: Mutant) -> tuple[str, ...]:
@@ -67,10 +81,10 @@ def test_a_change_that_is_not_there_is_told(function, text) -> None:
         mutant("loop:100000")
 
 
-@pytest.mark.parametrize("broken", EDITED, ids=lambda each: each.id)
-def test_each_edit_fits_the_engine(broken: Mutant) -> None:
+@pytest.mark.parametrize("patches", PATCHES)
+def test_each_edit_fits_what_is_edited(patches: Sequence[Installed]) -> None:
     with ExitStack() as stack:
-        for each in cast("PatchedDoor", broken.wrong).patches():
+        for each in patches:
             each.install(stack)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from property_tests.dialects.dialect import DialectMutant
 from property_tests.mutants.edited import edits_in
-from property_tests.mutants.patching import Installed, Patch, Replace
+from property_tests.mutants.patching import Installed
 from property_tests.registry import Contract
 from refengine.postures import AnyProfile, choosing, options_of
 from refengine.testing.trace import Trace
@@ -36,7 +36,6 @@ class BrokenReferences:
     profile_named: Callable[[str], Any]
     reference: Any
     play_on: Callable[[Any, Any], Trace]
-    steps: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def edited(self, folder: str) -> Iterator[DialectMutant]:
         """Yield the mutants of ``mutants.toml`` in a folder beside this one: edits."""
@@ -50,28 +49,6 @@ class BrokenReferences:
                 door=partial(BrokenReference, self, each.id, under, patches),
                 under=under,
             )
-
-    def step(self, name: str, replace: Replace) -> Patch:
-        """Return the patch of the step of that name; KeyError if there is none."""
-        return Patch(self.steps[name], replace)
-
-    def broken(
-        self,
-        id_: str,
-        about: str,
-        violates: str,
-        patches: Callable[[], Sequence[Patch]],
-        under: str = "",
-    ) -> DialectMutant:
-        """Return the mutant under patches, which are made anew for each door to it."""
-        says = under or self.under
-        return DialectMutant(
-            id=id_,
-            about=about,
-            violates=tuple(violates.split()),
-            door=lambda: BrokenReference(self, id_, says, patches()),
-            under=says,
-        )
 
     def other_postures(
         self,

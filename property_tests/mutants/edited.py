@@ -97,35 +97,30 @@ def edited(
 
     Its module is looked for in one package after the other.
     """
-    name, function = _placed(where, edits[0][0], packages)
-    module = import_module(name)
-    before, text, behind = _parts(module, function, edits[0][0])
+    module, function = _placed(where, edits[0][0], packages)
+    source, spans = _read(module)
+    if function not in spans:
+        raise UnfitEditError(where, edits[0][0], 0)
+    lines, span = source.splitlines(keepends=True), spans[function]
+    start, end = span.start - 1, span.stop - 1
+    text = "".join(lines[start:end])
     for old, new in edits:
         if (found := text.count(old)) != 1:
             raise UnfitEditError(where, old, found)
         text = text.replace(old, new)
-    return code_in(module, before + text + behind, function)
+    return code_in(module, "".join((*lines[:start], text, *lines[end:])), function)
 
 
-def _placed(where: str, text: str, packages: tuple[str, ...]) -> tuple[str, str]:
+def _placed(where: str, text: str, packages: tuple[str, ...]) -> tuple[ModuleType, str]:
     """Return the module of a function, and its name there."""
     words = where.split(".")
     for package in packages:
         folder = Path(str(import_module(package).__file__)).parent
         for at in range(1, len(words)):
             if folder.joinpath(*words[:at]).with_suffix(".py").is_file():
-                return ".".join((package, *words[:at])), ".".join(words[at:])
+                name = ".".join((package, *words[:at]))
+                return import_module(name), ".".join(words[at:])
     raise UnfitEditError(where, text, 0)
-
-
-def _parts(module: ModuleType, function: str, old: str) -> tuple[str, str, str]:
-    """Return the text of a module before the body of a function, that, and the rest."""
-    source, spans = _read(module)
-    if function not in spans:
-        raise UnfitEditError(f"{module.__name__}.{function}", old, 0)
-    lines, span = source.splitlines(keepends=True), spans[function]
-    start, end = span.start - 1, span.stop - 1
-    return "".join(lines[:start]), "".join(lines[start:end]), "".join(lines[end:])
 
 
 @cache
