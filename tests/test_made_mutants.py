@@ -16,7 +16,7 @@ from property_tests.judging import inputs
 from property_tests.judging.inputs import MadeCorpus
 from property_tests.matrix import Killing, StuckError, ended_after
 from property_tests.mutants import MUTANTS, Mutant, UnknownMutantError, mutant
-from property_tests.mutants.edited import EDITED, UnfitEditError, edited
+from property_tests.mutants.edited import EDITED, EditedMutant, UnfitEditError, edited
 from property_tests.mutants.made import (
     ENGINE,
     UnknownChangeError,
@@ -26,6 +26,7 @@ from property_tests.mutants.made import (
 )
 from property_tests.mutants.patching import Installed, PatchedDoor
 from property_tests.registry import FAMILIES, contract
+from refengine.profile import profile
 from refengine.testing.doors import ReferenceEngine
 
 SETTLE = "loop.Loop.settle"
@@ -34,8 +35,9 @@ NAMED = [each for clause in contract().clauses for each in clause.made]
 WORLDS = examples("EVT-014")
 PATCHES = [
     *(
-        pytest.param(cast("PatchedDoor", each.wrong).patches(), id=each.id)
+        pytest.param(each.wrong.patches(), id=each.id)
         for each in EDITED
+        if isinstance(each.wrong, PatchedDoor)
     ),
     *(
         pytest.param(cast("BrokenReference", each.door()).patches, id=each.id)
@@ -108,6 +110,23 @@ def test_an_edited_function_is_noticed_and_is_put_back() -> None:
 def test_an_edit_that_does_not_fit_is_told(function, text, found) -> None:
     with pytest.raises(UnfitEditError, match=f"stands {found} times in {function}"):
         edited(function, [(text, "")])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{}, {"posture": ("route", "last_left"), "edits": (("loop.Loop.run", "a", "b"),)}],
+)
+def test_a_mutant_with_neither_edits_nor_a_posture_or_both_is_refused(given) -> None:
+    with pytest.raises(ValueError, match="x has edits or a posture, and not both"):
+        EditedMutant(id="x", about="It is wrong.", violates="RUN-003", **given)
+
+
+def test_a_mutant_by_posture_has_another_option_than_its_profile_says() -> None:
+    broken = mutant("sequential-streams-opened-under-seed-001")
+    engine = broken.wrong(profile(broken.under))
+
+    assert profile("seed-001").sequential_streams != "opened"
+    assert engine.profile.sequential_streams == "opened"
 
 
 def test_what_comes_to_no_end_is_interrupted_though_it_catches_that() -> None:

@@ -8,7 +8,9 @@
 
 An edit is for what no small change (``made``) says: in a function, a text that stands
 there once, and what is put in its place. ``edits.toml`` beside this file has those of
-the engine, and ``mutants.toml`` in the folder of a dialect those of its reference.
+the engine, and ``mutants.toml`` in the folder of a dialect those of its reference. A
+mutant of the engine that has a ``posture`` in the place of edits is the right one under
+that option, and says that it has its profile's own.
 """
 
 from __future__ import annotations
@@ -19,16 +21,17 @@ from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Final
+from typing import Final, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
+from property_tests.mutants.around import under
 from property_tests.mutants.made import MadePatch, code_in, source_of, spans_of
 from property_tests.mutants.mutant import Mutant
 from property_tests.mutants.patching import PatchedDoor
 
 FILE: Final = Path(__file__).with_name("edits.toml")
-ENGINE: Final = ("refengine",)
+PACKAGES: Final = ("refengine",)
 """Where the modules are that the edits of the engine name."""
 
 
@@ -48,6 +51,8 @@ class UnfitEditError(LookupError):
 class EditedMutant(BaseModel):
     """A mutant of a file: edits are a function, a text and what is there instead.
 
+    In place of them ``posture`` has a posture and its option.
+
     The function is named with its module, as seen from the packages that are edited.
     ``under`` is the profile, "" for the usual one.
     """
@@ -57,17 +62,25 @@ class EditedMutant(BaseModel):
     id: str
     about: str
     violates: str
-    edits: tuple[tuple[str, str, str], ...]
+    edits: tuple[tuple[str, str, str], ...] = ()
+    posture: tuple[str, str] | None = None
     under: str = ""
     says: str = ""
 
+    @model_validator(mode="after")
+    def _is_wrong(self) -> Self:
+        if bool(self.edits) == (self.posture is not None):
+            raise ValueError(f"{self.id} has edits or a posture, and not both")
+        return self
+
     def mutant(self) -> Mutant:
-        """Return the engine with these edits."""
+        """Return the engine with these edits, or under that posture."""
+        edited_ = PatchedDoor(self.id, partial(self.patches, PACKAGES))
         return Mutant(
             id=self.id,
             about=self.about,
             violates=tuple(self.violates.split()),
-            wrong=PatchedDoor(self.id, partial(self.patches, ENGINE)),
+            wrong=edited_ if self.posture is None else under(*self.posture),
             under=self.under or "seed-001",
             says=self.says,
         )
@@ -91,7 +104,7 @@ class EditedMutant(BaseModel):
 
 
 def edited(
-    where: str, edits: list[tuple[str, str]], packages: tuple[str, ...] = ENGINE
+    where: str, edits: list[tuple[str, str]], packages: tuple[str, ...] = PACKAGES
 ) -> tuple[FunctionType, CodeType]:
     """Return a function and its edited code; raises UnfitEditError.
 
