@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -123,7 +123,7 @@ def test_a_mutant_with_neither_edits_nor_a_posture_or_both_is_refused(given) -> 
 
 def test_a_mutant_by_posture_has_another_option_than_its_profile_says() -> None:
     broken = mutant("sequential-streams-opened-under-seed-001")
-    engine = broken.wrong(profile(broken.under))
+    engine: Any = broken.wrong(profile(broken.under))
 
     assert profile("seed-001").sequential_streams != "opened"
     assert engine.profile.sequential_streams == "opened"
