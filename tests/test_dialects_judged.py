@@ -15,6 +15,7 @@ from property_tests.dialects.deciding import WorldDecider
 from property_tests.dialects.dialects import dialect_named, dialects
 from property_tests.dialects.matrix import killed
 from property_tests.dialects.table import DIALECTS
+from property_tests.matrix import ERROR
 from property_tests.registry import SeedSource, unmatched
 from refengine.profile import PROFILES
 from tests.test_flow_judged import run
@@ -111,6 +112,7 @@ def test_a_mutant_is_killed_by_each_clause_that_it_names(dialect, mutant) -> Non
     found = killed(dialect, mutant, dialect.fixed())
 
     assert set(mutant.violates) <= set(found.by)
+    assert ERROR not in found.by
     assert found.faults == ()
 
 

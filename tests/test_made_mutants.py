@@ -1,19 +1,22 @@
 """Made mutants: the engine with a small change, or an edit, of its own functions."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from compat.cli.main import main
 from property_tests.checks import CHECKS
 from property_tests.corpus import SuiteCorpus
+from property_tests.dialects.broken import BrokenReference
+from property_tests.dialects.dialects import dialects
 from property_tests.explaining import examples
 from property_tests.judging import inputs
 from property_tests.judging.inputs import MadeCorpus
 from property_tests.matrix import Killing, StuckError, ended_after
 from property_tests.mutants import MUTANTS, Mutant, UnknownMutantError, mutant
-from property_tests.mutants.edited import EDITED, UnfitEditError, edited
+from property_tests.mutants.edited import EDITED, EditedMutant, UnfitEditError, edited
 from property_tests.mutants.made import (
     ENGINE,
     UnknownChangeError,
@@ -21,14 +24,27 @@ from property_tests.mutants.made import (
     made_change,
     made_mutant,
 )
-from property_tests.mutants.patching import PatchedDoor
+from property_tests.mutants.patching import Installed, PatchedDoor
 from property_tests.registry import FAMILIES, contract
+from refengine.profile import profile
 from refengine.testing.doors import ReferenceEngine
 
 SETTLE = "loop.Loop.settle"
 LOST = "no self.events.extend(batch.snapshots())"
 NAMED = [each for clause in contract().clauses for each in clause.made]
 WORLDS = examples("EVT-014")
+PATCHES = [
+    *(
+        pytest.param(each.wrong.patches(), id=each.id)
+        for each in EDITED
+        if isinstance(each.wrong, PatchedDoor)
+    ),
+    *(
+        pytest.param(cast("BrokenReference", each.door()).patches, id=each.id)
+        for dialect in dialects()
+        for each in dialect.mutants
+    ),
+]
 
 
 def kills(broken: Mutant) -> tuple[str, ...]:
@@ -67,10 +83,10 @@ def test_a_change_that_is_not_there_is_told(function, text) -> None:
         mutant("loop:100000")
 
 
-@pytest.mark.parametrize("broken", EDITED, ids=lambda each: each.id)
-def test_each_edit_fits_the_engine(broken: Mutant) -> None:
+@pytest.mark.parametrize("patches", PATCHES)
+def test_each_edit_fits_what_is_edited(patches: Sequence[Installed]) -> None:
     with ExitStack() as stack:
-        for each in cast("PatchedDoor", broken.wrong).patches():
+        for each in patches:
             each.install(stack)
 
 
@@ -94,6 +110,23 @@ def test_an_edited_function_is_noticed_and_is_put_back() -> None:
 def test_an_edit_that_does_not_fit_is_told(function, text, found) -> None:
     with pytest.raises(UnfitEditError, match=f"stands {found} times in {function}"):
         edited(function, [(text, "")])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{}, {"posture": ("route", "last_left"), "edits": (("loop.Loop.run", "a", "b"),)}],
+)
+def test_a_mutant_with_neither_edits_nor_a_posture_or_both_is_refused(given) -> None:
+    with pytest.raises(ValueError, match="x has edits or a posture, and not both"):
+        EditedMutant(id="x", about="It is wrong.", violates="RUN-003", **given)
+
+
+def test_a_mutant_by_posture_has_another_option_than_its_profile_says() -> None:
+    broken = mutant("sequential-streams-opened-under-seed-001")
+    engine: Any = broken.wrong(profile(broken.under))
+
+    assert profile("seed-001").sequential_streams != "opened"
+    assert engine.profile.sequential_streams == "opened"
 
 
 def test_what_comes_to_no_end_is_interrupted_though_it_catches_that() -> None:

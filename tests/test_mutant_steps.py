@@ -74,7 +74,7 @@ def test_a_step_is_public_and_says_what_it_does(name: str) -> None:
 
 
 def test_there_are_few_steps() -> None:
-    assert len(STEPS) <= 60
+    assert len(STEPS) <= 20
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda each: each.stem)

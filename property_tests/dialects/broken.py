@@ -1,4 +1,4 @@
-"""Doors to the reference of a dialect with one of its steps or postures wrong.
+"""Doors to the reference of a dialect that is edited, or has a posture wrong.
 
 A posture is wrong where it plays under another option than its profile says: that is
 the mutant of each posture on which what is expected depends.
@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from property_tests.dialects.dialect import DialectMutant
-from property_tests.mutants.patching import Patch, Replace
+from property_tests.mutants.edited import edits_in
+from property_tests.mutants.patching import Installed
 from property_tests.registry import Contract
 from refengine.postures import AnyProfile, choosing, options_of
 from refengine.testing.trace import Trace
@@ -23,38 +25,30 @@ from refengine.testing.trace import Trace
 class BrokenReferences:
     """The mutants of one dialect are made by it.
 
-    ``prefix`` begins the ids of mutants by posture, ``reference`` makes the reference
-    under a profile, and ``under`` is the profile of mutants that name none.
+    ``package`` is what is edited, ``prefix`` begins the ids of mutants by posture,
+    ``reference`` makes the reference under a profile, and ``under`` is the profile of
+    mutants that name none.
     """
 
+    package: str
     prefix: str
     under: str
     profile_named: Callable[[str], Any]
     reference: Any
     play_on: Callable[[Any, Any], Trace]
-    steps: Mapping[str, Any]
 
-    def step(self, name: str, replace: Replace) -> Patch:
-        """Return the patch of the step of that name; KeyError if there is none."""
-        return Patch(self.steps[name], replace)
-
-    def broken(
-        self,
-        id_: str,
-        about: str,
-        violates: str,
-        patches: Callable[[], Sequence[Patch]],
-        under: str = "",
-    ) -> DialectMutant:
-        """Return the mutant under patches, which are made anew for each door to it."""
-        says = under or self.under
-        return DialectMutant(
-            id=id_,
-            about=about,
-            violates=tuple(violates.split()),
-            door=lambda: BrokenReference(self, id_, says, patches()),
-            under=says,
-        )
+    def edited(self, folder: str) -> Iterator[DialectMutant]:
+        """Yield the mutants of ``mutants.toml`` in a folder beside this one: edits."""
+        for each in edits_in(Path(__file__).parent.parent / folder / "mutants.toml"):
+            under = each.under or self.under
+            patches = each.patches((self.package, "compat"))
+            yield DialectMutant(
+                id=each.id,
+                about=each.about,
+                violates=tuple(each.violates.split()),
+                door=partial(BrokenReference, self, each.id, under, patches),
+                under=under,
+            )
 
     def other_postures(
         self,
@@ -100,7 +94,7 @@ class BrokenReference:
     of: BrokenReferences
     name: str
     under: str
-    patches: Sequence[Patch] = ()
+    patches: Sequence[Installed] = ()
     instead: Mapping[str, str] = field(default_factory=dict[str, str])
     version: str = ""
 

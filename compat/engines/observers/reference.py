@@ -4,7 +4,7 @@
     engine.play(scenario)           # its trace, and what the spans say
 
 It begins a span for each run, and in it one for each call of the model and of a tool,
-with attributes as OpenTelemetry's convention names them. Mutants replace its steps.
+with attributes as OpenTelemetry's convention names them. Mutants edit its methods.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class LiveSpan:
 
 
 class SmallObserver:
-    """Makes the spans; each method is a step that a mutant may replace."""
+    """Makes the spans: a method for each step, which mutants edit."""
 
     def __init__(self) -> None:
         self.spans: list[LiveSpan] = []

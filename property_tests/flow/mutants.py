@@ -1,11 +1,23 @@
-"""Mutants of postures: each has another option than its profile says."""
+"""Mutants of the Flow dialect: the reference edited, or under other postures."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from compat.dialects.flow.profile import flow_profile
+from compat.engines.flow.playing import play_flow
+from compat.engines.flow.reference import FlowDialect
+from property_tests.dialects.broken import BrokenReferences
 from property_tests.dialects.dialect import DialectMutant, contract_in
-from property_tests.flow.mutants.steps import BROKEN
+
+BROKEN: Final = BrokenReferences(
+    package="compat.dialects.flow",
+    prefix="flow",
+    under="flow-safe",
+    profile_named=flow_profile,
+    reference=FlowDialect,
+    play_on=play_flow,
+)
 
 PY: Final = "adk-py-2"
 UNDER: Final = {"failing_call": PY, "no_pivot": PY}
@@ -20,7 +32,8 @@ UNSHOWN: Final = {
 }
 """Options that no world tells from that of the profile, and why."""
 
-POSTURES: Final[tuple[DialectMutant, ...]] = tuple(
-    BROKEN.other_postures(contract_in("flow"), UNDER, UNSHOWN)
+FLOW_MUTANTS: Final[tuple[DialectMutant, ...]] = (
+    *BROKEN.edited("flow"),
+    *BROKEN.other_postures(contract_in("flow"), UNDER, UNSHOWN),
 )
 """All of them."""

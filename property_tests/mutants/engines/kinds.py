@@ -1,16 +1,20 @@
-"""Engines that are wrong about in which order hooks of several extensions act (ORD)."""
+"""Engines that have a class of their own in the place of one of the engine's.
+
+A text within one function cannot say a class.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from property_tests.mutants.around import under
 from property_tests.mutants.mutant import Mutant
-from property_tests.mutants.patching import Given, Right, broken, patch, wrong
+from property_tests.mutants.patching import Given, Patch, Right, broken, patch
 from refengine.chain import Call, Layer, Onion, Wrap
-from refengine.context import Context
+from refengine.context import Context, at_point
+from refengine.tools import ToolMeta
 
 
 def _flat(right: Right) -> Right:
@@ -76,18 +80,74 @@ class _FlatCall:
             self._answer.exception()  # nobody may wait for it any more
 
 
+class _Joined:
+    """An invokable tool made of a streamable one, by joining what it streams."""
+
+    def __init__(self, tool: Given) -> None:
+        self.info = tool.info
+        self._stream = tool.stream
+
+    async def invoke(self, *given: object) -> str:
+        return "".join([chunk async for chunk in await self._stream(*given)])
+
+
+def _joined_early(right: Right) -> Right:
+    async def plan(self: Given, *given: Given) -> Given:
+        left = await right(self, *given)
+        return replace(
+            left,
+            runnable=tuple(map(_joined, left.runnable)),
+            registered=tuple(map(_joined, left.registered)),
+        )
+
+    return plan
+
+
+def _joined(meta: ToolMeta) -> ToolMeta:
+    only_streams = getattr(meta.tool, "invoke", None) is None
+    return replace(meta, tool=_Joined(meta.tool)) if only_streams else meta
+
+
+class _TrueLocals(dict[str, object]):
+    """Run-local values, none of which is false, 0, empty or null."""
+
+    def __setitem__(self, key: str, value: object) -> None:
+        if value:
+            super().__setitem__(key, value)
+
+
+def _locals_as(kind: Callable[[], dict[str, object]]) -> Patch:
+    """Let a run that is not kept hold its run-local values otherwise."""
+
+    def replaced(right: Right) -> Right:
+        def start(self: Given) -> Given:
+            if self.machine.types is None:
+                self.locals = kind()
+                self.ctx = at_point(self.ctx, self.run_path, None, self.locals)
+            return right(self)
+
+        return start
+
+    return patch("loop.start", replaced)
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    wrong(
-        "after-structs-first",
-        "With both lists structs' after-model hooks are called first.",
-        "ORD-003",
-        under("after_hooks", "in_order"),
-        under="eino-0.9",
-    ),
     broken(
         "onions-flat",
         "Every wrapper is given the innermost result and resumed outermost first.",
         "ORD-011 ORD-015",
         patch("onion.compile", _flat),
+    ),
+    broken(
+        "streams-joined-early",
+        "A streamable tool is made an invokable one, which other wrappers wrap.",
+        "STR-002",
+        patch("planner.plan", _joined_early),
+    ),
+    broken(
+        "true-run-locals",
+        "A run-local value that is false, 0, empty or null is not set.",
+        "CTX-013",
+        _locals_as(_TrueLocals),
     ),
 )
