@@ -74,6 +74,14 @@ try:
 except Exception:
     pass
 """
+POLICY = """\
+import asyncio
+
+class Fast(asyncio.DefaultEventLoopPolicy):
+    pass
+
+asyncio.set_event_loop_policy(Fast())
+"""
 OBSERVER = """\
 _provider = None
 
@@ -196,6 +204,9 @@ def test_setup_that_is_missing_is_named(agent: Path) -> None:
         ("import os\nos.fork()", "starts a process"),
         (STARTS, "starts a process"),
         ("import time\ntime.sleep = print", "replaces time.sleep"),
+        ("import time\ntime.perf_counter = print", "replaces time.perf_counter"),
+        ("import json\njson.dumps = print", "replaces json.dumps, by which the side"),
+        (POLICY, "replaces the policy of asyncio's event loops"),
         ("import io, sys\nsys.stdout = io.StringIO()", "replaces sys.stdout"),
         ("import os\nos.closerange(3, 64)", "or takes the pipes by which"),
     ],

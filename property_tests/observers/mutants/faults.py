@@ -237,6 +237,11 @@ def _cut(right: Right, self: Given, text: str) -> str:
     return plain[:40]
 
 
+def _cut_late(right: Right, self: Given, text: str) -> str:
+    plain: str = right(self, text)
+    return plain[:4096]
+
+
 def _last_word(right: Right, self: Given, span: LiveSpan, answer: Message) -> None:
     right(self, span, replace(answer, content=answer.content.rpartition(" ")[2]))
 
@@ -408,6 +413,7 @@ WRONG_OBSERVERS: Final = (
         text=_no_calls,
     ),
     wrong("cut", "OBS-007 OBS-008", "It keeps the first forty letters.", plain=_cut),
+    wrong("cut-late", "OBS-007 OBS-008", "It keeps 4096 letters.", plain=_cut_late),
     wrong("no-answer", "OBS-008", "It writes down no answer.", answered=_never),
     wrong("no-result", "OBS-008", "It writes down no result.", returned=_never),
     wrong("last-word", "OBS-008", "It keeps the last chunk.", answered=_last_word),

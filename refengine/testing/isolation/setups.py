@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 import gc
+import json
 import os
 import platform
 import re
@@ -164,7 +165,7 @@ class SideSetup:
         """Count the spans that begin from now on, and have none of them sent."""
         if PROVIDERS not in sys.modules:
             return
-        for (module, kind), each in _instances((PROVIDER, *EXPORTERS)):
+        for (module, kind), each in instances((PROVIDER, *EXPORTERS)):
             if (module, kind) == PROVIDER:
                 each.add_span_processor(self._counter)
                 self.traces = True
@@ -208,10 +209,14 @@ def _needed() -> Mapping[str, object]:
         "time.time": time.time,
         "time.sleep": time.sleep,
         "time.monotonic": time.monotonic,
+        "time.perf_counter": time.perf_counter,
+        "json.dumps": json.dumps,
+        "json.loads": json.loads,
         "asyncio.sleep": asyncio.sleep,
         "asyncio.run": asyncio.run,
         "asyncio.new_event_loop": asyncio.new_event_loop,
         "asyncio.get_event_loop": asyncio.get_event_loop,
+        "the policy of asyncio's event loops": asyncio.get_event_loop_policy(),
     }
 
 
@@ -336,7 +341,7 @@ def _others(was: Mapping[str, object], now: Mapping[str, object]) -> Sequence[st
     return [key for key, each in was.items() if now.get(key, each) is not each]
 
 
-def _instances(classes: Iterable[ClassName]) -> Sequence[tuple[ClassName, Any]]:
+def instances(classes: Iterable[ClassName]) -> Sequence[tuple[ClassName, Any]]:
     """Return the objects of classes that there are; none if nobody imported it.
 
     All are looked for at once: a process has a few hundred thousand objects.
