@@ -22,6 +22,11 @@ def _cut_arguments(right: Right, self: Given, name: str, text: str) -> LiveSpan:
     return span
 
 
+def _first_word(right: Right, self: Given, name: str, text: str) -> LiveSpan:
+    span: LiveSpan = right(self, name.partition("_")[0], text)
+    return span
+
+
 def _cut_result(right: Right, self: Given, span: LiveSpan, result: str) -> None:
     right(self, span, result[:LETTERS])
 
@@ -76,6 +81,12 @@ HASTY_OBSERVERS: Final = (
         "OBS-005",
         "A tool stands in the last span that has not ended.",
         tool=_in_what_goes_on,
+    ),
+    wrong(
+        "name-cut",
+        "OBS-002",
+        "It names a tool by the first word of its name.",
+        tool=_first_word,
     ),
     wrong(
         "arguments-cut",
