@@ -324,6 +324,35 @@ def test_spans_of_a_setup_are_held_against_the_calls(tmp_path: Path) -> None:
     assert verdicts["OBS-009"] == verdicts["OBS-010"] == "pass"
 
 
+TWICE_AT_TIMES = """\
+asked = [0]
+
+async def seen(self, *given):
+    asked[0] += 1
+    if asked[0] % 40 == 0:
+        named = {"gen_ai.operation.name": "chat"}
+        tracer.start_span("chat", attributes=named).end()
+    return await invoke(self, *given)
+
+scripted.ScriptedModel.invoke = seen
+"""
+
+
+def test_what_an_observer_does_behind_other_worlds_alone_is_its_fault(
+    tmp_path: Path,
+) -> None:
+    """It is wrong each fortieth time, so not when its world is played again."""
+    pytest.importorskip("opentelemetry.sdk")
+    (tmp_path / "on.py").write_text(f"{SPANS}{TWICE_AT_TIMES}", "utf-8")
+    line = (*LINE, "on.py", "--clause", "OBS-001", "--json", "report.json")
+
+    done = refengine(*line, at=tmp_path)
+
+    assert done.returncode == 1
+    [found] = json.loads((tmp_path / "report.json").read_text("utf-8"))["engines"]
+    assert [each["verdict"] for each in found["results"]] == ["fail"]
+
+
 RUNS = """\
 import refengine.model
 
