@@ -286,6 +286,29 @@ def test_each_kind_of_patch_is_counted(how: str, agent: Path) -> None:
         assert new.loaded.changed == 1
 
 
+CUTS = """\
+import langchain_core.tools as tools
+
+plain = tools.BaseTool.ainvoke
+
+async def ainvoke(self, *given, **named):
+    found = await plain(self, *given, **named)
+    found.content = found.content[:4096]
+    return found
+
+tools.BaseTool.ainvoke = ainvoke
+"""
+
+
+def test_observer_that_cuts_long_texts_is_found(agent: Path) -> None:
+    (agent / "agent.py").write_text(GRAPH, "utf-8")
+
+    done = checked(agent, CUTS)
+
+    assert done.returncode == 1
+    assert "MESSAGE_CHANGED" in done.stdout
+
+
 GRAPH = """\
 from langchain.agents import create_agent
 
