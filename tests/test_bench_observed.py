@@ -1,5 +1,7 @@
 """``refengine bench run --setup``: what a setup costs, and what it refuses."""
 
+from pathlib import Path
+
 import pytest
 
 from benchmarks import observed
@@ -94,15 +96,19 @@ def test_framework_that_is_absent_is_named(observing):
         observing("VERSION = 1", "ABSENT")
 
 
+NODE_SETUP = str(Path(__file__).parent / "programs" / "plain.mjs")
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
+        (["--setup", NODE_SETUP], "a module of Node's, and the frameworks that are"),
         (["--setup", "nowhere.py"], "there is no setup nowhere.py"),
         (["--with", "pydantic"], "--with is for what --setup observes"),
         (["mine.py", "--setup", __file__], "leave SUBJECT out"),
         (["--setup", __file__, "--no-peers"], "contradict each other"),
     ],
-    ids=["missing", "with alone", "subject", "no peers"],
+    ids=["node", "missing", "with alone", "subject", "no peers"],
 )
 def test_setup_is_refused_where_it_means_nothing(refused, words, why):
     """One line says what was given, and what would be right."""

@@ -133,6 +133,32 @@ def test_divergence_of_programs_is_reported_as_any_other(
     assert ("I can't help with that." in out) == (fault == "swallows")
 
 
+TRACED = """\
+import os, runpy, sys
+
+sys.argv = ["plain.py", *filter(None, [os.environ.get("TRACED")])]
+runpy.run_path("plain.py", run_name="__main__")
+"""
+
+
+def test_what_a_command_sets_of_its_environment_is_of_that_side_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """So an observer that a variable turns on is checked in a program."""
+    Path("agent.py").write_text(TRACED, "utf-8")
+    agent = shlex.join([sys.executable, "agent.py"])
+    line = pair("", "--json", "report.json")
+    line[line.index("--old-cmd") + 1] = agent
+    line[line.index("--new-cmd") + 1] = f"TRACED=toolless {agent}"
+
+    code, out = check(capsys, *line)
+
+    assert code == 1, out
+    report = json.loads(Path("report.json").read_text())
+    assert report["divergence"]["code"] == "TOOLS_MERGE"
+    assert report["header"]["new"] == f"TRACED=toolless {agent}"
+
+
 @pytest.mark.one_in(3)
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not there")
 @pytest.mark.parametrize(
@@ -435,8 +461,13 @@ def test_own_folder_is_not_written_by_a_session() -> None:
     [
         (["--old-cmd", "python a.py"], "give both --old-cmd and --new-cmd"),
         (["--old-cmd", "a", "--new-cmd", "b", "old.py", "new.py"], "go with --require"),
+        (
+            ["--old-cmd", "a", "--new-cmd", "a", "--new-setup", "t.py"],
+            "turned on by its command: --new-cmd 'NAME=VALUE COMMAND'",
+        ),
         (["--old-cmd", "no-such-program", "--new-cmd", "b"], "there is no program"),
         (["--old-cmd", "'", "--new-cmd", "b"], "is not a command"),
+        (["--old-cmd", "A=1", "--new-cmd", "b"], "(it only sets variables)"),
         (["--turns", "words"], "says no way to read turns"),
     ],
 )

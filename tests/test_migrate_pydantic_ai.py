@@ -11,6 +11,7 @@ import pytest
 from pydantic_ai import Agent
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelRequest
+from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.tools import DeferredToolRequests
 from pydantic_ai.toolsets import FunctionToolset, WrapperToolset
 
@@ -256,6 +257,23 @@ def test_an_agent_of_another_model_is_refused(model) -> None:
 
     with pytest.raises(SubjectError, match=r"as_pydantic_ai\(\).model, so nobody"):
         played(strange, ["assistant:ok"])
+
+
+def test_a_model_that_an_observer_wraps_is_asked_through_what_wraps_it() -> None:
+    asked = []
+
+    class Watched(WrapperModel):
+        async def request(self, messages, *more):
+            asked.append(messages)
+            return await self.wrapped.request(messages, *more)
+
+    def observed(world):
+        return Agent(Watched(Watched(world.as_pydantic_ai().model)))
+
+    trace = played(observed, ["assistant:ok"])
+
+    assert len(trace.of("model_request")) == 1
+    assert len(asked) == 2
 
 
 def test_a_source_that_asks_for_the_face_is_given_worlds_of_agents_alone() -> None:

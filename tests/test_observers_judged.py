@@ -1,14 +1,18 @@
 """Observers judged by their spans: what spans say, what is known, and the command."""
 
 import json
+import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from compat.engines.observers.collecting import SpanCollector
 from compat.engines.observers.known import happened, known_rows
 from compat.engines.observers.spans import SeenSpan, is_secret, leaves, rows_of
 from refengine.testing.trace import Observation, Trace
 from tests.commands import refengine
+from tools.pages.observers import ObserverFacts, told_in_cell
 
 LINE = ("conform", "reference", "--examples", "0", "--jobs", "1", "--observer")
 
@@ -33,6 +37,15 @@ TOOL = {
     "tool.name": "look",
     "input.value": "{'at': 'the corner'}",
 }
+LATE = SimpleNamespace(
+    context=SimpleNamespace(span_id=1, trace_id=1),
+    parent=None,
+    attributes={},
+    status=SimpleNamespace(status_code=SimpleNamespace(name="OK")),
+    start_time=1,
+    end_time=2,
+    name="late",
+)
 WORDS = ("Where is it?", "Over there.", "the corner")
 
 
@@ -200,6 +213,10 @@ def test_a_setup_that_sees_nothing_is_no_pass(tmp_path: Path) -> None:
             "cannot be loaded behind bad.py: the process ended with exit status 9",
         ),
         ("import time\ntime.sleep = print", "its setup bad.py replaces time.sleep"),
+        (
+            "import socket\nsocket.create_connection(('127.0.0.1', 4318))",
+            "an observer that is judged reaches no network (bad.py, line 2)",
+        ),
     ],
 )
 def test_a_setup_that_cannot_be_used_is_named(
@@ -211,6 +228,49 @@ def test_a_setup_that_cannot_be_used_is_named(
 
     assert done.returncode == 2
     assert told in done.stderr
+
+
+def test_what_failed_once_and_not_again_is_not_told_as_a_no() -> None:
+    facts = ObserverFacts(
+        title="x",
+        engine="y",
+        packages=(),
+        verdicts={"OBS-003": "error", "OBS-006": "fail", "OBS-009": "kept"},
+    )
+
+    assert told_in_cell(facts, ("OBS-003",)) == "not the same each time: OBS-003"
+    assert told_in_cell(facts, ("OBS-003", "OBS-006")) == "**no**: OBS-006"
+    assert told_in_cell(facts, ("OBS-009",)) == "yes"
+
+
+def test_a_setup_for_node_is_refused_with_what_there_is_for_it(tmp_path: Path) -> None:
+    (tmp_path / "tracing.mjs").write_text("", "utf-8")
+
+    done = refengine(*LINE, "tracing.mjs", at=tmp_path)
+
+    assert done.returncode == 2
+    assert "a module of Node's, and the engines that are observed run" in done.stderr
+    assert "migrate check agent.ts --new-setup" in done.stderr
+
+
+def test_spans_that_a_client_makes_of_its_queue_are_made_before_they_are_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As LangSmith's client, whose thread makes them some tenths of a second later."""
+    collector = SpanCollector()
+
+    class Client:
+        def flush(self, timeout: float) -> None:
+            assert timeout > 0
+            collector.on_start(LATE)
+
+    module = ModuleType("langsmith.client")
+    vars(module)["Client"] = Client
+    monkeypatch.setitem(sys.modules, "langsmith.client", module)
+    client = Client()
+
+    assert [each.name for each in collector.taken()] == ["late"]
+    del client
 
 
 @pytest.mark.parametrize(
@@ -262,6 +322,35 @@ def test_spans_of_a_setup_are_held_against_the_calls(tmp_path: Path) -> None:
     assert verdicts["OBS-004"] == "fail"
     assert verdicts["OBS-007"] == verdicts["OBS-008"] == "not-applicable"
     assert verdicts["OBS-009"] == verdicts["OBS-010"] == "pass"
+
+
+TWICE_AT_TIMES = """\
+asked = [0]
+
+async def seen(self, *given):
+    asked[0] += 1
+    if asked[0] % 40 == 0:
+        named = {"gen_ai.operation.name": "chat"}
+        tracer.start_span("chat", attributes=named).end()
+    return await invoke(self, *given)
+
+scripted.ScriptedModel.invoke = seen
+"""
+
+
+def test_what_an_observer_does_behind_other_worlds_alone_is_its_fault(
+    tmp_path: Path,
+) -> None:
+    """It is wrong each fortieth time, so not when its world is played again."""
+    pytest.importorskip("opentelemetry.sdk")
+    (tmp_path / "on.py").write_text(f"{SPANS}{TWICE_AT_TIMES}", "utf-8")
+    line = (*LINE, "on.py", "--clause", "OBS-001", "--json", "report.json")
+
+    done = refengine(*line, at=tmp_path)
+
+    assert done.returncode == 1
+    [found] = json.loads((tmp_path / "report.json").read_text("utf-8"))["engines"]
+    assert [each["verdict"] for each in found["results"]] == ["fail"]
 
 
 RUNS = """\

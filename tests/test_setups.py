@@ -74,6 +74,14 @@ try:
 except Exception:
     pass
 """
+POLICY = """\
+import asyncio
+
+class Fast(asyncio.DefaultEventLoopPolicy):
+    pass
+
+asyncio.set_event_loop_policy(Fast())
+"""
 OBSERVER = """\
 _provider = None
 
@@ -196,6 +204,9 @@ def test_setup_that_is_missing_is_named(agent: Path) -> None:
         ("import os\nos.fork()", "starts a process"),
         (STARTS, "starts a process"),
         ("import time\ntime.sleep = print", "replaces time.sleep"),
+        ("import time\ntime.perf_counter = print", "replaces time.perf_counter"),
+        ("import json\njson.dumps = print", "replaces json.dumps, by which the side"),
+        (POLICY, "replaces the policy of asyncio's event loops"),
         ("import io, sys\nsys.stdout = io.StringIO()", "replaces sys.stdout"),
         ("import os\nos.closerange(3, 64)", "or takes the pipes by which"),
     ],
@@ -228,6 +239,74 @@ def test_setup_beside_the_subject_is_none_of_its_files(agent: Path) -> None:
     with side(agent, PATCHES).waited() as new:
         assert new.loaded.files == ("agent.py", "greeting.py")
         assert (new.loaded.changed, new.loaded.spans) == (1, 0)
+
+
+ONCE_MORE = {"change": None, "steps": 10_000}
+WATCHED_LIBRARY = """\
+import click
+
+plain = click.echo
+click.echo = lambda *given: plain(*given)
+"""
+
+
+def test_small_changes_share_a_process_in_which_a_setup_ran(agent: Path) -> None:
+    with side(agent, WATCHED_LIBRARY).waited() as new:
+        new.load_anew(ONCE_MORE)
+
+        assert (new.loaded.changed, new.alive) == (1, True)
+
+
+def test_setup_that_holds_what_is_the_sides_own_runs_in_each_process(
+    agent: Path,
+) -> None:
+    """The module that it patched would be another one, plain."""
+    with side(agent, PATCHES).waited() as new, pytest.raises(SideFault) as caught:
+        new.load_anew(ONCE_MORE)
+
+    assert caught.value.kind == "spoiled"
+
+
+PROVIDER_BEFORE = """from opentelemetry.sdk.trace import TracerProvider
+provider = TracerProvider()
+"""
+KINDS = {
+    "an attribute": "import click\nclick.echo = print\n",
+    "a method": "import click\nclick.Command.main = print\n",
+    "a collection": "import observer\nobserver.callbacks.append(print)\n",
+    "a module": "import sys, click\nsys.modules['click'] = type(sys)('click')\n"
+    "sys.modules['click'].echo = print\n",
+}
+
+
+@pytest.mark.parametrize("how", KINDS)
+def test_each_kind_of_patch_is_counted(how: str, agent: Path) -> None:
+    (agent / "observer.py").write_text("callbacks = []\n", "utf-8")
+    with side(agent, KINDS[how]).waited() as new:
+        assert new.loaded.changed == 1
+
+
+CUTS = """\
+import langchain_core.tools as tools
+
+plain = tools.BaseTool.ainvoke
+
+async def ainvoke(self, *given, **named):
+    found = await plain(self, *given, **named)
+    found.content = found.content[:4096]
+    return found
+
+tools.BaseTool.ainvoke = ainvoke
+"""
+
+
+def test_observer_that_cuts_long_texts_is_found(agent: Path) -> None:
+    (agent / "agent.py").write_text(GRAPH, "utf-8")
+
+    done = checked(agent, CUTS)
+
+    assert done.returncode == 1
+    assert "MESSAGE_CHANGED" in done.stdout
 
 
 GRAPH = """\

@@ -201,6 +201,15 @@ def _check_setup(
         return
     if not setup.is_file():
         refuse("bench run", f"there is no setup {setup}")
+    from compat.drivers.node_setups import SUFFIXES
+
+    if setup.suffix in SUFFIXES:
+        refuse(
+            "bench run",
+            f"--setup {setup}: a module of Node's, and the frameworks that are measured"
+            " run in Python: whether it changes an agent says migrate check agent.ts"
+            " --new-setup",
+        )
     if subject is not None:
         refuse("bench run", "--setup is measured on frameworks: leave SUBJECT out")
     if not peers:

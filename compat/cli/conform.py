@@ -215,7 +215,11 @@ def conform(  # noqa: PLR0913  # options of a command line
     """
     engines += tuple(f"cmd:{each}" for each in commands)
     check_arguments(engines=bool(engines), stores=bool(stores))
-    dialect = check_observer(engines) if observer else check_dialect(engines, spoken)
+    dialect = (
+        check_observer(observer, engines)
+        if observer
+        else check_dialect(engines, spoken)
+    )
     check_packages(engines)
     check_smallest()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -103,14 +104,24 @@ def check_dialect(engines: Sequence[str], given: str | None = None) -> str:
     return first[1]
 
 
-def check_observer(engines: Sequence[str]) -> str:
+FOR_NODE: Final = (
+    "a module of Node's, and the engines that are observed run in Python: whether it"
+    " changes an agent says migrate check agent.ts --new-setup"
+)
+"""Why an observer in Node has nothing to be judged against, and what there is."""
+
+
+def check_observer(observer: Path, engines: Sequence[str]) -> str:
     """Return the dialect of observers; leaves with a message if it cannot be judged.
 
     A setup runs in the process of an engine, so the engine is one in Python.
     """
+    from compat.drivers.node_setups import SUFFIXES
     from compat.engines.importing import is_driver
     from property_tests.dialects.dialects import dialect_of
 
+    if observer.suffix in SUFFIXES:
+        refuse("conform", f"--observer {observer}: {FOR_NODE}")
     for each in engines:
         if is_driver(each):
             what = "is behind a driver, in whose process no setup runs"

@@ -46,7 +46,8 @@ class ProgramOptions:
             return (
                 "--old-cmd and --new-cmd go with --require, --settings, --examples,"
                 " --seed, --timeout, --domain, --env, --worlds, --turns and options"
-                " for files alone"
+                " for files alone; an observer of a program is turned on by its"
+                " command: --new-cmd 'NAME=VALUE COMMAND'"
             )
         return None
 

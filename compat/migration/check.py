@@ -55,6 +55,7 @@ from compat.verdicts.migration import Migration
 from compat.verdicts.migration import Side as SideName
 from compat.verdicts.weakness import is_weak
 from refengine.testing.subject_worlds.code_tokens import SUFFIXES
+from refengine.testing.subject_worlds.kit import Data
 from refengine.testing.subject_worlds.unusual import Spoken
 
 
@@ -164,6 +165,18 @@ def over_the_wire(how: CheckOptions) -> Generator[CheckOptions, None, None]:
         yield replace(how, wire=wire)
 
 
+LONG: Final = " ".join(map(str, range(1200)))
+LONG_TEXTS: Final[tuple[str, Data]] = (
+    "happy",
+    {
+        "agent": {"tools": [{"name": "look_up", "result": LONG}]},
+        "model_script": ["assistant:[c1:look_up({})]", f"assistant:{LONG}"],
+        "runs": [{"input": [f"user:{LONG}"]}],
+    },
+)
+"""A world of texts that an observer cuts which keeps 4096 letters or fewer."""
+
+
 def corpus_of(
     refs: Sequence[SubjectRef], how: CheckOptions, outside: Sequence[str] = ()
 ) -> Corpus:
@@ -190,7 +203,8 @@ def corpus_of(
     pair = any(name.endswith(SUFFIXES) for name in sources)
     spoken = replace(spoken, tasks=graphs is not None, own_tools=own_tools, pair=pair)
     given = how.given.worlds(words, how.seed, graphs=graphs is not None)
-    own = OwnWorlds(tuple(given), how.given.declared)
+    observed = (LONG_TEXTS,) if any(each.setup for each in refs) else ()
+    own = OwnWorlds((*given, *observed), how.given.declared)
     points = None
     if graphs is not None and not graphs.adk:
         points = point_worlds(sources, words, graphs)

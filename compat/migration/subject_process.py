@@ -210,11 +210,10 @@ class SubjectProcess:
     def load_anew(self, loading: Mapping[str, object]) -> None:
         """Load the subject once more, with another change; raises SideFault.
 
-        What is its own is imported anew, and nothing else. Where a setup ran, or files
-        were written, it is not as at its beginning: then that is a fault, ``spoiled``.
+        What is its own is imported anew, and nothing else: a setup that ran before it
+        stays. Where that imported what is the side's own, or files were written, it is
+        not as at its beginning: then that is a fault, ``spoiled``.
         """
-        if self._setting is not None:
-            raise self._fault("spoiled", "its setup would not run once more")
         request = {**self._request, **loading}
         self._known = None
         self._loading = self._start_for("load", request, self._import_timeout)

@@ -138,7 +138,11 @@ def _refuse_unknown(ref: SubjectRef, asked: SideSurroundings) -> None:
     if asked.setup is None or ref.language == PYTHON:
         return
     if ref.language != TYPESCRIPT:
-        raise RefError(f"{ref}: setups are for sides in Python and TypeScript")
+        raise RefError(
+            f"{ref}: setups are for sides in Python and TypeScript; one in"
+            f" {ref.language} turns an observer on in code of its own, or is played as"
+            " a program, whose command says so: --new-cmd 'NAME=VALUE COMMAND'"
+        )
     if Path(asked.setup).suffix not in SUFFIXES:
         known = ", ".join(sorted(SUFFIXES))
         raise RefError(f"{ref}: Node runs no setup {asked.setup}: give one of {known}")

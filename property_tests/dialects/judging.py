@@ -138,13 +138,17 @@ class DialectTally:
     refused: int = 0
     lost: dict[int, str] = field(default_factory=dict[int, str])
     behind: Counter[str] = field(default_factory=Counter[str])
+    first: dict[str, ClauseFailure] = field(default_factory=dict[str, ClauseFailure])
+    """The failure of each clause that was seen first, in the world that showed it."""
 
     def add(self, at: int, reply: Mapping[str, Any]) -> None:
         """Count what a child said of world ``at``."""
         self.refused += bool(reply["refused"])
         self.decided.update(list(reply["decided"]))
         self.behind.update(reply["behind"])
-        for clause in reply["failed"]:
+        for clause, failure in reply["failed"].items():
+            if clause not in self.first:
+                self.first[clause] = ClauseFailure.model_validate(failure)
             self.failing.setdefault(clause, []).append(at)
 
 
@@ -250,6 +254,9 @@ class DialectKind:
             for clause, places in tally.failing.items():
                 shortest = min(places, key=lambda at: len(str(self._all[at].json)))
                 failure = shrinker.smallest(clause, self._all[shortest].scenario)
+                if failure is None and asked.setup is not None:
+                    # One that counts, say, is wrong behind other worlds alone.
+                    failure = tally.first[clause]
                 if failure is not None:
                     again = self._again(door.asked, clause)
                     yield clause, failure.model_copy(update={"reproduce": again})

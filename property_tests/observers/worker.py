@@ -6,6 +6,7 @@ before the setup ran, so nothing that this does can reach it.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import weakref
@@ -33,10 +34,20 @@ from property_tests.dialects.dialect import Dialect, RefusedWorldError
 from property_tests.dialects.worker import ComparedDoor, ReferenceOpening, serve
 from refengine.testing.child import CallError, Params
 from refengine.testing.isolation.setups import SideSetup
+from refengine.testing.isolation.side_doors import hear
 from refengine.testing.loading import Fault
 from refengine.testing.scenario import Scenario
 from refengine.testing.trace import Trace
 
+NETWORK: Final = (
+    "socket.connect",
+    "socket.sendto",
+    "socket.sendmsg",
+    "socket.getaddrinfo",
+    "socket.gethostbyname",
+    "socket.gethostbyaddr",
+)
+"""What Python tells of where a process reaches another, or looks one up."""
 LONG: Final = 60.0
 """Seconds to start a child and import what it needs."""
 
@@ -94,6 +105,7 @@ class ObservedOpening:
     def setup(self, about: Params) -> None:
         """Start the plain engine, and then run the setup; raises LoadError."""
         plain = PlainEngine(about)
+        hear(dict.fromkeys(NETWORK, _refuse_network))
         setup = SideSetup(about["setup"]["name"], about["setup"]["file"], self._spans)
         try:
             setup.run()
@@ -117,6 +129,12 @@ class ObservedOpening:
             Oracle(plain.play, dialect.entries),
             "" if rows or setup.runs else _idle(setup),
         )
+
+
+def _refuse_network(_: tuple[Any, ...]) -> None:
+    """Raise what a machine without a network raises."""
+    why = "an observer that is judged reaches no network"
+    raise ConnectionRefusedError(errno.ECONNREFUSED, why)
 
 
 def _probed(dialect: Dialect, player: SpansPlayer) -> Sequence[Mapping[str, Any]]:

@@ -13,8 +13,9 @@ Calls and replies are those of ``refengine.testing.child``:
 A call of ``load`` may have ``change``, the file and number of a small change that is
 made, and ``steps``: then replies to ``play`` have the ``lines`` that were reached and
 how many ``steps`` that took, of which there are that many at most, if it is not null.
-It may come again with another ``change``, or null for none, unless a setup ran or files
-were written: what is the subject's own is imported anew, and all else stays.
+It may come again with another ``change``, or null for none: what is the subject's own
+is imported anew, and all else stays, a setup that ran before it, too. Not so where that
+has imported what is the subject's own, or files were written.
 
 With ``nodes`` runs of graphs say through which they went. With ``order``, a list of
 moves, extensions stand in another order, and replies have the ``lists`` once they are
@@ -145,6 +146,8 @@ class SubjectServer:
         self._named: set[str] = set()
         self._own: Own | None = None
         self._observed: SideSetup | None = None
+        self._held = False
+        """Whether a setup has imported what is the subject's own, and may hold it."""
         self._tells_nodes = False
         self._ordering: Ordering | None = None
         self.tell: Callable[[Mapping[str, object]], None] = nobody
@@ -209,8 +212,9 @@ class SubjectServer:
     def _setup(self, request: Params) -> Reply:
         """Run a setup where its subject will be imported."""
         self._observed = setup = SideSetup(request["name"], request["file"])
-        self._begin(request, setup.file)
+        own = self._begin(request, setup.file)
         setup.run()
+        self._held = bool(own_files(own, sys.modules.keys() - self._before))
         return {}
 
     def _begin(self, request: Params, setup: str | None = None) -> Own:
@@ -260,6 +264,8 @@ class SubjectServer:
 
     def _forget(self, own: Own, request: Params) -> None:
         """Make ready to load the subject once more, with another small change."""
+        if self._held:
+            raise Fault("spoiled", "its setup would not run once more")
         if self._isolation is not None and self._isolation.folder.was_written:
             raise Fault("spoiled", "its sessions write files")
         self._loaded = None

@@ -71,16 +71,25 @@ class MeasuredCheckout:
         sides = [f"examples/{pack}/{name}.py" for name in ("old", "right")]
         command = [self.python, "-m", "refengine", "migrate", "check", *sides]
         command += self.options
-        counted = [sys.executable, "-P", __file__, "--count", *map(str, command)]
-        done = subprocess.run(  # noqa: S603  # our own command
-            counted,
-            cwd=self.folder,
-            env={**os.environ, **env},
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        return float(done.stdout)
+        return processor_seconds(list(map(str, command)), self.folder, env)
+
+
+def processor_seconds(
+    command: Sequence[str], folder: Path, env: Mapping[str, str]
+) -> float:
+    """Return the processor time of a command and of all that it started.
+
+    Raises CalledProcessError where it fails.
+    """
+    done = subprocess.run(  # noqa: S603  # our own command
+        [sys.executable, "-P", __file__, "--count", *command],
+        cwd=folder,
+        env={**os.environ, **env},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return float(done.stdout)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -58,7 +58,8 @@ class ListedObserver(BaseModel):
 class ObserverFacts(BaseModel):
     """How an observer was judged last.
 
-    ``verdicts`` are by clause: kept, n/a, blocked, or fail.
+    ``verdicts`` are by clause: kept, n/a, blocked, fail, or error for one that failed
+    and did not when it was played again.
     ``broken`` says why there is none.
     """
 
@@ -138,15 +139,19 @@ def _table(facts: Sequence[ObserverFacts]) -> Iterator[str]:
     yield from table("observer", "on", "with", *QUESTIONS)
     for each in facts:
         packages = ", ".join(x.replace("==", " ") for x in each.packages)
-        cells = [_cell(each, clauses) for clauses in QUESTIONS.values()]
+        cells = [told_in_cell(each, clauses) for clauses in QUESTIONS.values()]
         if each.broken:
             cells[0] = f"not judged: {each.broken.rpartition('refengine conform: ')[2]}"
         yield row(each.title, f"`{each.engine}`", packages, *cells)
 
 
-def _cell(found: ObserverFacts, clauses: Sequence[str]) -> str:
+def told_in_cell(found: ObserverFacts, clauses: Sequence[str]) -> str:
+    """Return what a row says of a question that these clauses answer."""
     said = {each: found.verdicts.get(each, "n/a") for each in clauses}
-    wrong = [each for each, verdict in said.items() if verdict not in OPEN]
+    wrong = [each for each, verdict in said.items() if verdict == "fail"]
     if wrong:
         return f"**no**: {', '.join(wrong)}"
+    unsteady = [each for each, verdict in said.items() if verdict not in OPEN]
+    if unsteady:
+        return f"not the same each time: {', '.join(unsteady)}"
     return "yes" if "kept" in said.values() else "—"

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from compat.engines.observers.spans import SeenSpan
-from refengine.testing.isolation.setups import SpanCounter
+from refengine.testing.isolation.setups import SpanCounter, instances
+
+QUEUES: Final = (("langsmith.client", "Client"),)
+"""Clients that make spans of what they queued, in threads of their own and later."""
+LONGEST: Final = 10.0
+"""Real seconds that one may take for that."""
 
 
 class SpanCollector(SpanCounter):
@@ -29,7 +34,12 @@ class SpanCollector(SpanCounter):
         self._begun = []
 
     def taken(self) -> Sequence[SeenSpan]:
-        """Return the spans as they stand, in the order in which they began."""
+        """Return the spans as they stand, in the order in which they began.
+
+        What makes them later is asked to make them all, or how many there are is luck.
+        """
+        for _, each in instances(QUEUES):
+            each.flush(LONGEST)
         return [*map(_seen, self._begun)]
 
 

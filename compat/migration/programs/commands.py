@@ -6,8 +6,9 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -19,6 +20,8 @@ from compat.wire.scrubbing.scrubber import output_scrubber
 Turns: TypeAlias = Literal["lines", "sessions", "http"]
 TURNS: Final = get_args(Turns)
 """How a program reads its turns: one session a start, or any number of them."""
+ASSIGNED: Final = re.compile(r"[A-Za-z_]\w*=")
+"""A word before a command that sets a variable for it."""
 
 
 class NoCommandError(RefError):
@@ -44,12 +47,16 @@ class MissingProgramError(RefError):
 
 @dataclass(frozen=True, slots=True)
 class ProgramCommand:
-    """A command line, as the user wrote it and in words; ``cwd`` is where he stands."""
+    """A command line, as the user wrote it and in words; ``cwd`` is where he stands.
+
+    ``variables`` are those of the environment that stand before it, as for a shell.
+    """
 
     text: str
     words: tuple[str, ...]
     cwd: Path
     turns: Turns = "lines"
+    variables: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
 
     def __str__(self) -> str:
         return self.text
@@ -104,14 +111,19 @@ def parse_command(
     """Return the command of a text; raises NoCommandError and MissingProgramError."""
     here = Path.cwd() if cwd is None else cwd
     try:
-        words = tuple(shlex.split(text))
+        written = tuple(shlex.split(text))
     except ValueError as error:
         raise NoCommandError(text, str(error)) from error
+    assigned = [*takewhile(ASSIGNED.match, written)]
+    words = written[len(assigned) :]
     if not words:
-        raise NoCommandError(text, "it is empty")
+        why = "it only sets variables" if assigned else "it is empty"
+        raise NoCommandError(text, why)
     if shutil.which(words[0]) is None and not os.access(here / words[0], os.X_OK):
         raise MissingProgramError(text, words[0])
-    return ProgramCommand(text, words, here, turns)
+    pairs = (each.partition("=") for each in assigned)
+    variables = {name: value for name, _, value in pairs}
+    return ProgramCommand(text, words, here, turns, variables)
 
 
 SUFFIXES: Final = frozenset(

@@ -125,6 +125,7 @@ class ProgramSide:
         self._folder.ready()
         self._folder.keep_all()
         self._files = ProgramFiles(self._folder)
+        self._variables = command.variables
         self._env = self._environment(hash_seed, reach)
 
     def close(self) -> None:
@@ -214,6 +215,7 @@ class ProgramSide:
         address = f"{self._server.root}/{self._key}"
         return {
             **environment(hash_seed, reach.env),
+            **self._variables,
             **{name: f"{address}{path}" for name, path in BASES.items()},
             **dict.fromkeys(KEYS, KEY),
             "HOME": str(self._top / HOME),

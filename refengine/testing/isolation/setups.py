@@ -14,20 +14,22 @@ from __future__ import annotations
 import asyncio
 import builtins
 import gc
+import json
 import os
 import platform
 import re
 import sys
 import threading
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence, Sized
+from collections.abc import Generator, Iterable, Mapping, Sequence, Sized
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
+from operator import is_
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from refengine.testing.isolation.side_doors import hear
 from refengine.testing.loading import Fault, error_line
@@ -41,6 +43,8 @@ PROCESSES: Final = (
     "subprocess.Popen",
 )
 """What Python tells of where a process is started."""
+PROVIDERS: Final = "opentelemetry.sdk.trace"
+PROVIDER: Final = (PROVIDERS, "TracerProvider")
 EXPORTERS: Final = (
     ("opentelemetry.sdk.trace.export", "SpanExporter"),
     ("opentelemetry.sdk.metrics.export", "MetricExporter"),
@@ -53,6 +57,9 @@ KEEPS: Final = "InMemorySpanExporter"
 HARNESS: Final = ("__main__", "refengine.testing")
 CODE: Final = (FunctionType, type)
 CONTAINERS: Final = (dict, list, set)
+
+ClassName: TypeAlias = tuple[str, str]
+"""A module, and a class of it."""
 
 
 class SpanCounter:
@@ -117,6 +124,8 @@ class SideSetup:
         """Run it; raises Fault with what is wrong with it."""
         hear(dict.fromkeys(PROCESSES, self._starts))
         needed, modules = _needed(), ImportedModules()
+        if PROVIDERS not in sys.modules:
+            gc.freeze()  # then only what it makes is looked through for providers
         self._running = True
         try:
             with modules.watched():
@@ -154,15 +163,14 @@ class SideSetup:
 
     def _silence(self) -> None:
         """Count the spans that begin from now on, and have none of them sent."""
-        if "opentelemetry.sdk.trace" not in sys.modules:
+        if PROVIDERS not in sys.modules:
             return
-        for each in _instances("opentelemetry.sdk.trace", "TracerProvider"):
-            each.add_span_processor(self._counter)
-            self.traces = True
-        for module, kind in EXPORTERS:
-            for each in _instances(module, kind):
-                if type(each).__name__ != KEEPS:
-                    _silence(each, sys.modules[module])
+        for (module, kind), each in instances((PROVIDER, *EXPORTERS)):
+            if (module, kind) == PROVIDER:
+                each.add_span_processor(self._counter)
+                self.traces = True
+            elif type(each).__name__ != KEEPS:
+                _silence(each, sys.modules[module])
 
     def _starts(self, _: tuple[Any, ...]) -> None:
         if self._running and not _asks_of_the_system():
@@ -201,10 +209,14 @@ def _needed() -> Mapping[str, object]:
         "time.time": time.time,
         "time.sleep": time.sleep,
         "time.monotonic": time.monotonic,
+        "time.perf_counter": time.perf_counter,
+        "json.dumps": json.dumps,
+        "json.loads": json.loads,
         "asyncio.sleep": asyncio.sleep,
         "asyncio.run": asyncio.run,
         "asyncio.new_event_loop": asyncio.new_event_loop,
         "asyncio.get_event_loop": asyncio.get_event_loop,
+        "the policy of asyncio's event loops": asyncio.get_event_loop_policy(),
     }
 
 
@@ -217,17 +229,23 @@ class ImportedModules:
     """
 
     def __init__(self) -> None:
-        self._before = _around()
+        self._around = _around()
+        self._before: dict[str, ModuleAsItWas] = {}
         for name, module in [*sys.modules.items()]:
-            self._before |= _attributes(name, module)
+            self._look_at(name, module)
 
     @property
     def changed(self) -> int:
         """How many attributes are others by now."""
         now = _around()
-        for name, module in [*sys.modules.items()]:
-            now |= _attributes(name, module)
-        return sum(now.get(each, was) != was for each, was in self._before.items())
+        others = sum(now[each] != was for each, was in self._around.items())
+        return others + sum(each.changed for each in self._before.values())
+
+    def _look_at(self, name: str, module: object) -> None:
+        root = name.partition(".")[0]
+        is_own = root in sys.stdlib_module_names or name.startswith(HARNESS)
+        if not is_own and isinstance(module, ModuleType):
+            self._before[name] = ModuleAsItWas(name, module)
 
     @contextmanager
     def watched(self) -> Generator[None, None, None]:
@@ -256,7 +274,7 @@ class ImportedModules:
 
         def execute(module: ModuleType) -> None:
             executes(module)
-            self._before |= _attributes(fullname, module)
+            self._look_at(fullname, module)
 
         with suppress(AttributeError):  # it has slots
             loader.exec_module = execute
@@ -272,36 +290,73 @@ def _around() -> dict[tuple[str, ...], object]:
     return {("environ",): variables, ("finders",): len(sys.meta_path)}
 
 
-def _attributes(name: str, module: object) -> dict[tuple[str, ...], object]:
-    root = name.partition(".")[0]
-    is_own = root in sys.stdlib_module_names or name.startswith(HARNESS)
-    if is_own or not isinstance(module, ModuleType):
-        return {}
-    found: dict[tuple[str, ...], object] = {}
-    for key, value in [*vars(module).items()]:
-        if not key.startswith("_") or type(value) in CODE:
-            found[name, key] = _told(value)
-        if isinstance(value, type) and value.__module__ == name:
-            inside = ((inner, each) for inner, each in [*vars(value).items()])
-            found |= {(name, key, inner): id(each) for inner, each in inside}
-    return found
+class ModuleAsItWas:
+    """The attributes that a module and its own classes had when they were looked at.
+
+    They are held, and compared as whole dicts first: nearly all are as they were, and
+    a framework has a hundred thousand.
+    """
+
+    __slots__ = ("_classes", "_found", "_lengths", "_name")
+
+    def __init__(self, name: str, module: ModuleType) -> None:
+        self._name = name
+        self._found = found = {**vars(module)}
+        kinds = [each for each in found.values() if isinstance(each, type)]
+        own = [each for each in kinds if each.__module__ == name]
+        self._classes = [(each, {**vars(each)}) for each in own]
+        sized = {
+            key: cast("Sized", each)
+            for key, each in found.items()
+            if type(each) in CONTAINERS and not key.startswith("_")
+        }
+        self._lengths = {key: (each, len(each)) for key, each in sized.items()}
+
+    @property
+    def changed(self) -> int:
+        """How many are others by now, or of another length."""
+        module = sys.modules.get(self._name)
+        now = vars(module) if isinstance(module, ModuleType) else {}
+        others = [each for each in _others(self._found, now) if self._shows(each, now)]
+        longer = [
+            key
+            for key, (each, length) in self._lengths.items()
+            if key not in others and len(each) != length
+        ]
+        inside = sum(len(_others(was, vars(each))) for each, was in self._classes)
+        return len(others) + len(longer) + inside
+
+    def _shows(self, key: str, now: Mapping[str, object]) -> bool:
+        """Whether it is no module that was imported below, and not the module's own."""
+        value = self._found[key]
+        if isinstance(value, ModuleType) and isinstance(now[key], ModuleType):
+            return False
+        return not key.startswith("_") or type(value) in CODE
 
 
-def _told(value: object) -> object:
-    if isinstance(value, ModuleType):
-        return "module"  # one that was imported below it
-    if type(value) in CONTAINERS:
-        return id(value), len(cast("Sized", value))
-    return id(value)
+def _others(was: Mapping[str, object], now: Mapping[str, object]) -> Sequence[str]:
+    """Return the names of values that are not the same object any more."""
+    if len(was) == len(now) and all(map(is_, was.values(), now.values())):
+        return ()
+    return [key for key, each in was.items() if now.get(key, each) is not each]
 
 
-def _instances(module: str, name: str) -> Iterator[Any]:
-    """Yield the objects of a class that there are; none if nobody imported it."""
-    kind = getattr(sys.modules.get(module), name, None)
-    if isinstance(kind, type):
-        # By its type: what only looks like one may do anything when it is asked.
-        every = gc.get_objects()
-        yield from (each for each in every if issubclass(type(each), kind))
+def instances(classes: Iterable[ClassName]) -> Sequence[tuple[ClassName, Any]]:
+    """Return the objects of classes that there are; none if nobody imported it.
+
+    All are looked for at once: a process has a few hundred thousand objects.
+    """
+    named = {each: getattr(sys.modules.get(each[0]), each[1], None) for each in classes}
+    kinds = {each: kind for each, kind in named.items() if isinstance(kind, type)}
+    # By its type: what only looks like one may do anything when it is asked.
+    every = gc.get_objects()
+    names = {
+        of: found
+        for of in set(map(type, every))
+        if (found := [name for name, kind in kinds.items() if issubclass(of, kind)])
+    }
+    made = (each for each in every if type(each) in names)
+    return [(name, each) for each in made for name in names[type(each)]]
 
 
 def _silence(exporter: Any, module: ModuleType) -> None:  # noqa: ANN401  # of any vendor

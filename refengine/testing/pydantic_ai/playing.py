@@ -33,6 +33,7 @@ from pydantic_ai.messages import (
     ModelMessage,
     ToolCallPart,
 )
+from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.result import AgentStream
 from pydantic_ai.tools import (
     DeferredToolRequests,
@@ -85,12 +86,19 @@ def play_pydantic_ai(
     agent = cast("Any", got)
     if not _is_agent(got):
         raise SubjectError(got, "that is no agent of pydantic-ai", INSTEAD)
-    model: object = agent.model
+    model = _wrapped(agent.model)
     if not isinstance(model, ScriptedAgentModel) or model.world is not world:
         why = "its model is not world.as_pydantic_ai().model, so nobody sees it"
         raise SubjectError(got, why, INSTEAD)
     way: Way = scenario.way if scenario.way in ways else ways[0]
     return StackPlay(scenario, world, AgentRuns(world, agent), way).played(got)
+
+
+def _wrapped(model: object) -> object:
+    """Return the model behind those that wrap it, as an observer's do."""
+    while isinstance(model, WrapperModel):
+        model = model.wrapped
+    return model
 
 
 def _is_agent(got: object) -> bool:
