@@ -88,7 +88,10 @@ impl Peer {
         let mut output = io::stdout().lock();
         let mut pool = LocalPool::new();
         let (mut line, mut unsent) = (String::new(), Vec::new());
-        while { line.clear(); input.read_line(&mut line)? > 0 } {
+        while {
+            line.clear();
+            input.read_line(&mut line)? > 0
+        } {
             let frame: Value = serde_json::from_str(&line)?;
             let is_over = frame["method"] == "shutdown";
             self.take(frame, &pool.spawner(), answer);
@@ -99,7 +102,9 @@ impl Peer {
                 output.flush()?;
                 unsent.clear();
             }
-            if is_over { break; }
+            if is_over {
+                break;
+            }
         }
         Ok(())
     }
@@ -119,7 +124,9 @@ impl Peer {
                 Some(answering) => answering.await.map_err(|failed| failed.told()),
                 None => Err(json!({ "code": -32601, "message": missing })),
             };
-            if let Some(id) = id { peer.reply(&id, reply); }
+            if let Some(id) = id {
+                peer.reply(&id, reply);
+            }
         };
         // A pool that lives as long as the frames come takes every task.
         let _ = spawner.spawn_local(task);

@@ -1,67 +1,93 @@
 //! What the harness is told of a run, as its hooks are: rig itself gives all messages at the end.
 
-use crate::messages::{call_id, tell_all, tell_answer, tell_result};
-use crate::tools::Calls;
-use peer::Harness;
+use crate::agent::Run;
+use crate::messages::{call_id, tell_result};
 use rig_agent::agent::{
     AgentHook, CompletionCallAction, CompletionCallEvent, DispatchAction, DispatchEvent, HookContext,
     ModelTurnAction, ModelTurnFinished, OutcomeAction, OutcomeEvent,
 };
-use rig_core::message::{CallId, Message, ToolName, ToolResult};
+use rig_core::message::{Message, ToolName, ToolResult};
+use rig_core::tool::ToolExecutionError;
 use serde_json::{Value, json};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The last hook of an agent.
+#[derive(Clone)]
 pub struct Events {
-    pub harness: Harness,
-    pub calls: Calls,
+    run: Run,
     /// What of the last answer and its results was told.
-    pub told: Mutex<Vec<Value>>,
+    told: Arc<Mutex<Vec<Value>>>,
 }
 
 impl Events {
+    pub fn new(run: Run) -> Self {
+        Self { run, told: Arc::default() }
+    }
+
+    fn told(&self) -> MutexGuard<'_, Vec<Value>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn tell(&self, message: Value) {
-        self.harness.tell(json!({ "role": message["role"], "message": message }));
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+        self.run.harness.tell(json!({ "role": message["role"], "message": message }));
+        self.told().push(message);
+    }
+
+    /// Tells of what no hook was called for: an answer that calls a tool that is not there, and what
+    /// answers such calls. It stands behind the last answer that the history has.
+    pub fn catch_up<'a>(&self, history: impl IntoIterator<Item = &'a Message>) {
+        let history: Vec<&Message> = history.into_iter().collect();
+        let last = history.iter().rposition(|each| matches!(each, Message::Assistant(_)));
+        let Some(last) = last else { return };
+        let known = self.told().clone();
+        for message in self.run.messages.tell_all(history.into_iter().skip(last)) {
+            if !known.contains(&message) {
+                self.tell(message);
+            }
+        }
     }
 }
 
 impl AgentHook for Events {
-    /// Tells of what no other hook was called for: an answer that calls a tool that is not there,
-    /// and what answers such calls.
-    async fn on_completion_call(&self, _ctx: &HookContext, event: CompletionCallEvent<'_>) -> CompletionCallAction {
+    async fn on_completion_call(
+        &self,
+        _ctx: &HookContext,
+        event: CompletionCallEvent<'_>,
+    ) -> CompletionCallAction {
         if event.turn > 1 {
-            let messages: Vec<&Message> = event.history.iter().chain([event.prompt]).collect();
-            let last = messages.iter().rposition(|each| matches!(each, Message::Assistant(_)));
-            let known = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
-            for message in tell_all(messages.into_iter().skip(last.unwrap_or_default())) {
-                if !known.contains(&message) { self.tell(message) }
-            }
+            self.catch_up(event.history.iter().chain([event.prompt]));
         }
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.told().clear();
         CompletionCallAction::continue_run()
     }
 
-    async fn on_model_turn_finished(&self, _ctx: &HookContext, event: ModelTurnFinished<'_>) -> ModelTurnAction {
-        self.tell(tell_answer(event.content));
+    async fn on_model_turn_finished(
+        &self,
+        _ctx: &HookContext,
+        event: ModelTurnFinished<'_>,
+    ) -> ModelTurnAction {
+        self.tell(self.run.messages.tell_answer(event.content));
         ModelTurnAction::continue_run()
     }
 
     async fn on_dispatch(&self, _ctx: &HookContext, event: DispatchEvent<'_>) -> DispatchAction {
         if let Some(call) = event.call_id {
-            self.calls.note(event.id, call_id(call));
+            self.run.calls.note(event.id, call_id(call));
         }
         DispatchAction::proceed()
     }
 
     async fn on_outcome(&self, _ctx: &HookContext, event: OutcomeEvent<'_>) -> OutcomeAction {
-        if let (Some(result), Some(name), Some(call)) = (event.tool_result(), event.tool_name(), event.call_id) {
-            let content = result.output().clone().into_content();
-            let name = ToolName::new(name);
-            if let Ok(name) = name {
-                let call: CallId = call.clone();
-                self.tell(tell_result(&ToolResult { call, name, content, is_error: false }));
+        let of = event.call_id.cloned().zip(event.tool_name().and_then(|name| ToolName::new(name).ok()));
+        let content = match (event.outcome, event.tool_result()) {
+            (_, Some(result)) => result.output().clone().into_content(),
+            (Err(report), None) => {
+                ToolExecutionError::from(report.clone()).model_output().clone().into_content()
             }
+            _ => return OutcomeAction::proceed(),
+        };
+        if let Some((call, name)) = of {
+            self.tell(tell_result(&ToolResult { call, name, content, is_error: false }));
         }
         OutcomeAction::proceed()
     }

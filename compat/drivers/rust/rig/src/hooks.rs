@@ -1,19 +1,22 @@
 //! The handlers of the harness, as hooks of rig.
 
-use crate::messages::{read_all, tell_all, text};
+use crate::agent::{Run, has};
+use crate::messages::{asking, text};
 use crate::model::report;
 use crate::tools::Kit;
 use peer::{Failed, Harness};
 use rig_agent::agent::{
     AgentHook, CompletionCallAction, CompletionCallEvent, DispatchAction, DispatchEvent, HookContext,
     InvalidToolCallAction, InvalidToolCallContext, RequestPatch, RunSettled, RunStart, RunStartAction,
+    SettledOutcome,
 };
 use rig_core::effect::EffectKind;
+use rig_core::message::Message;
 use serde_json::{Value, json};
 
 /// A handler, with the hooks that it has.
 pub struct Handler {
-    pub harness: Harness,
+    pub run: Run,
     pub kit: Kit,
     pub at: usize,
     pub hooks: Value,
@@ -23,14 +26,18 @@ pub struct Handler {
 #[derive(Clone)]
 struct Edited(Value);
 
+/// What came before a run: its own messages are told without it.
+#[derive(Clone)]
+struct Before(Vec<Message>);
+
 impl Handler {
-    fn has(&self, hook: &str) -> bool {
-        self.hooks.as_array().is_some_and(|hooks| hooks.iter().any(|each| each == hook))
+    async fn hook(&self, hook: &str, given: Value) -> Result<Value, Failed> {
+        self.run.harness.hook(self.at, hook, given).await
     }
 
     async fn begin(&self, ctx: &HookContext) -> Result<(), Failed> {
         let Edited(given) = ctx.scratchpad().get().unwrap_or_else(|| Edited(self.kit.configured()));
-        let mut left = self.harness.hook(self.at, "before_agent", given).await?;
+        let mut left = self.hook("before_agent", given).await?;
         left["tools"] = self.kit.put(&left["tools"])?;
         ctx.scratchpad().insert(Edited(left));
         Ok(())
@@ -38,8 +45,9 @@ impl Handler {
 }
 
 impl AgentHook for Handler {
-    async fn on_run_start(&self, ctx: &HookContext, _event: RunStart<'_>) -> RunStartAction {
-        if !self.has("before_agent") {
+    async fn on_run_start(&self, ctx: &HookContext, event: RunStart<'_>) -> RunStartAction {
+        ctx.scratchpad().insert(Before(event.history.to_vec()));
+        if !has(&self.hooks, "before_agent") {
             return RunStartAction::continue_run();
         }
         match self.begin(ctx).await {
@@ -48,38 +56,44 @@ impl AgentHook for Handler {
         }
     }
 
-    async fn on_completion_call(&self, ctx: &HookContext, _event: CompletionCallEvent<'_>) -> CompletionCallAction {
-        match ctx.scratchpad().get() {
-            Some(Edited(left)) => {
-                CompletionCallAction::patch(RequestPatch::new().preamble(text(&left, "instruction")))
-            }
-            None => CompletionCallAction::continue_run(),
+    async fn on_completion_call(
+        &self,
+        ctx: &HookContext,
+        _event: CompletionCallEvent<'_>,
+    ) -> CompletionCallAction {
+        let Some(Edited(left)) = ctx.scratchpad().get() else { return CompletionCallAction::continue_run() };
+        if left["instruction"] == self.run.config["instruction"] {
+            return CompletionCallAction::continue_run();
         }
+        CompletionCallAction::patch(RequestPatch::new().preamble(text(&left, "instruction")))
     }
 
     async fn on_dispatch(&self, _ctx: &HookContext, event: DispatchEvent<'_>) -> DispatchAction {
         const HISTORY: &str = "before_model_rewrite_history";
         let EffectKind::Completion { request, stream } = event.kind else { return DispatchAction::proceed() };
-        if !self.has(HISTORY) {
+        if !has(&self.hooks, HISTORY) {
             return DispatchAction::proceed();
         }
-        let given = json!({ "messages": tell_all(&request.chat_history) });
-        let left = self.harness.hook(self.at, HISTORY, given).await;
-        match left.and_then(|left| read_all(&left["messages"])) {
-            Ok(chat_history) => {
+        let given = json!({ "messages": self.run.messages.tell_all(&request.chat_history) });
+        let left = self.hook(HISTORY, given).await;
+        match left.and_then(|left| self.run.messages.read_all(&left["messages"])) {
+            Ok(left) => {
                 let mut request = request.clone();
-                request.chat_history = chat_history;
+                request.chat_history = asking(left, &request.chat_history);
                 DispatchAction::patch(EffectKind::Completion { request, stream: *stream })
             }
             Err(failed) => DispatchAction::deny(report(failed)),
         }
     }
 
-    async fn on_run_settled(&self, _ctx: &HookContext, event: RunSettled<'_>) {
-        if self.has("after_agent") {
-            let messages = tell_all(event.messages.unwrap_or_default());
+    async fn on_run_settled(&self, ctx: &HookContext, event: RunSettled<'_>) {
+        let SettledOutcome::Response(_) = event.outcome else { return };
+        if has(&self.hooks, "after_agent") {
+            let Before(history) = ctx.scratchpad().get().unwrap_or(Before(Vec::new()));
+            let all = history.iter().chain(event.messages.unwrap_or_default());
+            let given = json!({ "messages": self.run.messages.tell_all(all) });
             // Nothing hears of an error any more: the run is settled.
-            let _ = self.harness.hook(self.at, "after_agent", json!({ "messages": messages })).await;
+            let _ = self.hook("after_agent", given).await;
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The model of the harness: a wire whose payload is rig's request, as one of a vendor's is, and a
 //! transport that asks the harness.
 
-use crate::messages::{infos, tell_all, text};
+use crate::agent::Run;
+use crate::messages::{infos, native, text};
 use futures::stream;
-use peer::{Failed, Harness};
+use peer::Failed;
 use rig_core::DynModel;
 use rig_core::completion::options::{Mapping, OptionFields, OptionMap};
 use rig_core::completion::{Accepts, CompletionRequest, FinishReason, ReplayTarget};
@@ -19,8 +20,8 @@ use std::marker::PhantomData;
 const NAME: &str = "refengine";
 
 /// Returns the model of a run.
-pub fn model(harness: Harness) -> DynModel<Completion> {
-    Model::new(Told, Asked(harness)).erase()
+pub fn model(run: Run) -> DynModel<Completion> {
+    Model::new(Told, Asked(run)).erase()
 }
 
 /// Where an answer comes from that no model gave.
@@ -127,7 +128,8 @@ impl<'id> Decoder<'id, Completion, Frame> for Reading<'id> {
             return Ok(out.end(Finish { reason: Some(FinishReason::Stop), ..Finish::default() }));
         };
         if !text(&told, "content").is_empty() {
-            out.run(Block::Text, text(&told, "content"))?;
+            let at = out.run(Block::Text, text(&told, "content"))?;
+            out.edit(at, |item| *item = native(&told))?;
         }
         for (at, call) in told["tool_calls"].as_array().into_iter().flatten().enumerate() {
             out.end_run()?;
@@ -142,13 +144,15 @@ impl<'id> Decoder<'id, Completion, Frame> for Reading<'id> {
 }
 
 #[derive(Clone)]
-struct Asked(Harness);
+struct Asked(Run);
 
 impl Transport<Told> for Asked {
     fn send(&self, request: CompletionRequest, _exchange: Exchange) -> Opening<Frame> {
-        let harness = self.0.clone();
+        let Run { harness, messages, .. } = self.0.clone();
         Opening::new(async move {
-            let answer = harness.model(tell_all(&request.chat_history), infos(&request.tools)).await;
+            let told = messages.tell_all(&request.chat_history);
+            let answer =
+                harness.model(told, infos(&request.tools)).await.inspect(|answer| messages.note(answer));
             let answer = answer.map_err(|failed| ProviderError::Relayed(Box::new(report(failed))))?;
             Ok(Opened::new(stream::iter([Ok(Some(answer)), Ok(None)])))
         })

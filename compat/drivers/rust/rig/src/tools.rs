@@ -1,10 +1,13 @@
 //! The tools of the harness, as handlers of a run.
 
-use crate::agent::with;
+use crate::agent::Run;
 use crate::messages::text;
-use crate::wrapped::Wrapped;
-use peer::{Failed, Harness};
-use rig_agent::tool::{RegisteredTool, server::{ToolServer, ToolServerHandle}};
+use crate::model::failed;
+use peer::Failed;
+use rig_agent::tool::{
+    RegisteredTool,
+    server::{ToolServer, ToolServerHandle},
+};
 use rig_core::effect::{
     EffectId, EffectKind, FamilyDescriptor, HandlerDescriptor, Outcome, family, tool_key,
 };
@@ -31,10 +34,9 @@ impl Calls {
 }
 
 /// A tool of the harness.
-pub struct Tool {
-    pub harness: Harness,
-    pub calls: Calls,
-    pub told: Value,
+struct Tool {
+    run: Run,
+    told: Value,
 }
 
 impl Serve for Tool {
@@ -55,63 +57,59 @@ impl Serve for Tool {
     }
 
     async fn serve(&self, kind: EffectKind, dispatch: Dispatch) -> Reply {
-        let EffectKind::ToolCall { args, .. } = kind else {
+        let EffectKind::ToolCall { name, args } = kind else {
             return Reply::Outcome(Err(ErrorReport::new(ErrorKind::HandlerUnavailable, "it is a tool")));
         };
         let number = self.told["tool"].as_u64().unwrap_or_default();
-        let call = self.calls.of(dispatch.id());
-        answered(self.harness.tool(number, &call, &args).await)
+        let call = self.run.calls.of(dispatch.id());
+        let arguments = self.run.messages.as_written(&call, &name, &args);
+        let result = match self.run.harness.tool(number, &call, &arguments).await {
+            Ok(text) => ToolResult::success(ToolOutput::text(text)),
+            Err(failed) => ToolResult::failed(ToolExecutionError::other(failed.message)),
+        };
+        Reply::Outcome(Ok(Outcome::ToolResult { result }))
     }
-}
-
-/// Returns what a tool or a wrapper around it answers with: an error is a result that says so.
-pub fn answered(text: Result<String, Failed>) -> Reply {
-    let result = match text {
-        Ok(text) => ToolResult::success(ToolOutput::text(text)),
-        Err(failed) => ToolResult::failed(ToolExecutionError::other(failed.message)),
-    };
-    Reply::Outcome(Ok(Outcome::ToolResult { result }))
 }
 
 /// The tools of a run, which handlers may change before it begins.
 #[derive(Clone)]
 pub struct Kit {
     pub server: ToolServerHandle,
-    config: Value,
-    harness: Harness,
-    calls: Calls,
+    run: Run,
 }
 
 impl Kit {
-    pub fn new(config: Value, harness: Harness, calls: Calls) -> Result<Self, Failed> {
-        let kit = Self { server: ToolServer::new().run(), config, harness, calls };
-        kit.put(&kit.config["tools"])?;
+    pub fn new(run: Run) -> Result<Self, Failed> {
+        let kit = Self { server: ToolServer::new().run(), run };
+        kit.put(&kit.run.config["tools"])?;
         Ok(kit)
     }
 
     /// Returns what the agent was configured with.
     pub fn configured(&self) -> Value {
-        json!({ "instruction": self.config["instruction"], "tools": self.config["tools"], "return_directly": {} })
+        let Run { config, .. } = &self.run;
+        json!({ "instruction": config["instruction"], "tools": config["tools"], "return_directly": {} })
     }
 
-    /// Puts these tools in the place of those that are there; returns them, one of each name.
+    /// Puts these tools in the place of those that are there; returns them, the last one of each name.
     pub fn put(&self, tools: &Value) -> Result<Value, Failed> {
         for each in self.server.static_tool_defs() {
             self.server.remove_tool(&each.name);
         }
+        let mut left: Vec<Value> = Vec::new();
         for told in tools.as_array().into_iter().flatten() {
             self.server.add_registered_tool(self.tool(told)?);
+            match left.iter_mut().find(|each| each["name"] == told["name"]) {
+                Some(same) => *same = told.clone(),
+                None => left.push(told.clone()),
+            }
         }
-        Ok(tools.clone())
+        Ok(left.into())
     }
 
     fn tool(&self, told: &Value) -> Result<RegisteredTool, Failed> {
-        let (harness, calls, told) = (self.harness.clone(), self.calls.clone(), told.clone());
-        let mut inner = ErasedHandler::new(Tool { harness, calls, told });
-        for at in with(&self.config, "wrap_invokable_tool_call").into_iter().rev() {
-            let (harness, calls) = (self.harness.clone(), self.calls.clone());
-            inner = ErasedHandler::new(Wrapped { harness, calls, at, inner });
-        }
-        RegisteredTool::from_handler(inner).map_err(|report| Failed::new(report.message))
+        let inner = ErasedHandler::new(Tool { run: self.run.clone(), told: told.clone() });
+        let wrapped = self.run.wrapped("wrap_invokable_tool_call", inner);
+        RegisteredTool::from_handler(wrapped).map_err(|report| failed(&report))
     }
 }
