@@ -9,14 +9,17 @@ use rig_agent::agent::{
 use rig_core::message::{Message, ToolName, ToolResult};
 use rig_core::tool::ToolExecutionError;
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// The last hook of an agent.
 #[derive(Clone)]
 pub struct Events {
     run: Run,
-    /// What of the last answer and its results was told.
-    told: Arc<Mutex<Vec<Value>>>,
+    /// Whether the last answer was told.
+    told: Arc<AtomicBool>,
 }
 
 impl Events {
@@ -24,27 +27,17 @@ impl Events {
         Self { run, told: Arc::default() }
     }
 
-    fn told(&self) -> MutexGuard<'_, Vec<Value>> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn tell(&self, message: Value) {
+    fn tell(&self, message: &Value) {
         self.run.harness.tell(json!({ "role": message["role"], "message": message }));
-        self.told().push(message);
     }
 
-    /// Tells of what no hook was called for: an answer that calls a tool that is not there, and what
-    /// answers such calls. It stands behind the last answer that the history has.
+    /// Tells of the last answer that the history has, if no hook was called for it: one that calls a tool
+    /// that is not there. What answers such calls is no event of rig's.
     pub fn catch_up<'a>(&self, history: impl IntoIterator<Item = &'a Message>) {
-        let history: Vec<&Message> = history.into_iter().collect();
-        let last = history.iter().rposition(|each| matches!(each, Message::Assistant(_)));
-        let Some(last) = last else { return };
-        let known = self.told().clone();
-        for message in self.run.messages.tell_all(history.into_iter().skip(last)) {
-            if !known.contains(&message) {
-                self.tell(message);
-            }
-        }
+        let answers = history.into_iter().filter(|each| matches!(each, Message::Assistant(_)));
+        let last = self.run.messages.tell_all(answers.last());
+        let is_known = self.told.swap(true, Ordering::Relaxed);
+        last.into_iter().filter(|_| !is_known).for_each(|answer| self.tell(&answer));
     }
 }
 
@@ -57,7 +50,7 @@ impl AgentHook for Events {
         if event.turn > 1 {
             self.catch_up(event.history.iter().chain([event.prompt]));
         }
-        self.told().clear();
+        self.told.store(false, Ordering::Relaxed);
         CompletionCallAction::continue_run()
     }
 
@@ -66,7 +59,8 @@ impl AgentHook for Events {
         _ctx: &HookContext,
         event: ModelTurnFinished<'_>,
     ) -> ModelTurnAction {
-        self.tell(self.run.messages.tell_answer(event.content));
+        self.told.store(true, Ordering::Relaxed);
+        self.tell(&self.run.messages.tell_answer(event.content));
         ModelTurnAction::continue_run()
     }
 
@@ -87,7 +81,7 @@ impl AgentHook for Events {
             _ => return OutcomeAction::proceed(),
         };
         if let Some((call, name)) = of {
-            self.tell(tell_result(&ToolResult { call, name, content, is_error: false }));
+            self.tell(&tell_result(&ToolResult { call, name, content, is_error: false }));
         }
         OutcomeAction::proceed()
     }
