@@ -2,7 +2,7 @@
 
 As those in Go, TypeScript and Java (``compat.drivers.building``), under a name that is
 the hash of sources, crates, the version of Rust and the platform. Cargo downloads what
-``Cargo.lock`` pins, each crate by its sum, and nothing else (``--locked``).
+``pinned.toml`` has, each crate by its sum, and nothing else (``--locked``).
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ SOURCES: Final = Path(__file__).parent / "rust"
 """A crate for each driver, and ``peer``, which all of them are built on."""
 OLDEST: Final = (1, 95)
 """The first version of Rust that drivers are built with."""
+PINNED: Final = "pinned.toml"
+"""What Cargo calls its lock: every crate with its version and sum."""
 PROGRAM: Final = "driver"
 """What the program of each driver is called."""
 BUILD: Final = ("build", "--locked", "--target-dir", "target")
@@ -59,7 +61,7 @@ class RustDriver:
 
     def files(self) -> Mapping[str, Path]:
         """Return all that it is made of, by where it stands when it is built."""
-        found = {f"{self.folder}/Cargo.lock": SOURCES / self.folder / "Cargo.lock"}
+        found = {f"{self.folder}/Cargo.lock": SOURCES / self.folder / PINNED}
         for crate in ("peer", self.folder):
             paths = [SOURCES / crate / "Cargo.toml", *(SOURCES / crate).rglob("*.rs")]
             found |= {str(path.relative_to(SOURCES)): path for path in sorted(paths)}
