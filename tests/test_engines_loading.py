@@ -62,6 +62,7 @@ DIALECT_DOORS = (
 DRIVER_DOORS = (
     *(f"eino@{each}" for each in ("0.7.17", "0.7.37", "0.8.13", "0.9.13")),
     *("adk-go@0.4.0", "adk-go@0.5.0", "langchain-js@1", "langchain4j@1"),
+    "rig@0.44",
     *(f"ai-sdk@{each}" for each in (4, 5, 6, 7)),
 )
 ENGINE = """

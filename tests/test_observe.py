@@ -189,6 +189,7 @@ def test_every_profile_but_the_default_stands_for_a_version_or_a_framework() -> 
         "ai-sdk-6",
         "ai-sdk-7",
         "langchain4j-1",
+        "rig-0.44",
         "langchain-1",
         "langchain-js-1",
         "langgraph-prebuilt-1",

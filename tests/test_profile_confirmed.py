@@ -90,6 +90,7 @@ def test_the_lists_of_unconfirmed_postures_do_not_grow_by_accident() -> None:
         "ai-sdk-6": 2,
         "ai-sdk-7": 1,
         "langchain4j-1": 5,
+        "rig-0.44": 6,
         "eino-0.9": 1,
     }
 

@@ -231,6 +231,7 @@ SKIPS = {
     "tests/test_langchain4j_driver.py": 1,  # a JDK with Maven, as for drivers in Java
     "tests/program_support.py": 1,  # node, and clients that CI installs where it is
     "tests/properties/test_differential.py": 1,  # engines that need Go or an extra
+    "tests/test_rig_driver.py": 1,  # Cargo, with which the driver is built
     "tests/test_adk_go_driver.py": 1,  # Go, with which the driver is built
     "tests/test_adk_pack.py": 1,  # the extra adk; a step of CI has it
     "tests/test_eino_differential.py": 1,  # Go, with which the driver is built

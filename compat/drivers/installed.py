@@ -18,6 +18,7 @@ from compat.drivers.building import GoDriver
 from compat.drivers.java_building import JavaDriver
 from compat.drivers.node_building import NodeDriver
 from compat.drivers.remote import RemoteEngine
+from compat.drivers.rust_building import RustDriver
 from compat.engines.importing import GROUP
 from refengine.errors import RefengineError, error
 
@@ -55,6 +56,7 @@ NODE_DRIVERS: Final = MappingProxyType(
 """The drivers in TypeScript of engines with handlers, by what these are called."""
 
 LANGCHAIN4J: Final = JavaDriver("langchain4j@1", "langchain4j", "1.19.0")
+RIG: Final = RustDriver("rig@0.44", "rig", "0.44.0")
 
 
 @error
@@ -93,6 +95,11 @@ def _in_go(name: str) -> RemoteEngine:
 def langchain4j_1() -> RemoteEngine:
     """Return LangChain4j behind its driver; raises MissingToolchainError."""
     return RemoteEngine(LANGCHAIN4J.name, LANGCHAIN4J.command)
+
+
+def rig_0_44() -> RemoteEngine:
+    """Return rig behind its driver; raises MissingToolchainError."""
+    return RemoteEngine(RIG.name, RIG.command)
 
 
 # The others, which raise MissingExtraError without Go, or MissingToolchainError.
