@@ -163,7 +163,7 @@ def test_names_that_nothing_asks_for_become_plain_ones_wherever_they_stand() -> 
                 text in json.dumps(small(w))
                 for text in ('\\"failed\\": 1', "user:failed", ":c-13", "k0(1)")
             )
-            and calls_of(w) == [w.agent.tools[0].name] * 2
+            and calls_of(w) == [w.all_agents[0].tools[0].name] * 2
             and w.runs[0].input[1].startswith("assistant:[")
         ),
         plain=WORDS,
@@ -184,7 +184,7 @@ def test_names_that_nothing_asks_for_become_plain_ones_wherever_they_stand() -> 
 def test_names_that_something_asks_for_stay() -> None:
     world = shrink(
         LARGE,
-        lambda w: "u" in calls_of(w) and any(t.name == "u" for t in w.agent.tools),
+        lambda w: "u" in calls_of(w) and any(t.name == "u" for t in w.all_agents[0].tools),
         plain=WORDS,
     )
 

@@ -95,7 +95,7 @@ def measured(turns: int) -> list[dict[str, float]]:
         commands = {each: _command(folder, each) for each in SETUPS}
         env = caches_in(str(folder / "caches"))
         processor_seconds(commands["observer"], folder, env)
-        found = []
+        found: list[dict[str, float]] = []
         for turn in range(turns):
             order = [*SETUPS][turn % len(SETUPS) :] + [*SETUPS][: turn % len(SETUPS)]
             took = {

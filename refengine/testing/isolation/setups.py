@@ -216,7 +216,7 @@ def _needed() -> Mapping[str, object]:
         "asyncio.run": asyncio.run,
         "asyncio.new_event_loop": asyncio.new_event_loop,
         "asyncio.get_event_loop": asyncio.get_event_loop,
-        "the policy of asyncio's event loops": asyncio.get_event_loop_policy(),
+        "the policy of asyncio's event loops": asyncio.get_event_loop_policy(),  # pyright: ignore[reportDeprecated]  # until 3.16
     }
 
 
