@@ -182,11 +182,11 @@ def test_names_that_nothing_asks_for_become_plain_ones_wherever_they_stand() -> 
 
 
 def test_names_that_something_asks_for_stay() -> None:
-    world = shrink(
-        LARGE,
-        lambda w: "u" in calls_of(w) and any(t.name == "u" for t in w.all_agents[0].tools),
-        plain=WORDS,
-    )
+    def calls_u(world: Scenario) -> bool:
+        there = [each.name for each in world.all_agents[0].tools]
+        return "u" in calls_of(world) and "u" in there
+
+    world = shrink(LARGE, calls_u, plain=WORDS)
 
     assert small(world)["agent"] == {"tools": [{"name": "u"}]}
 
