@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from compat.migration.codes import CODES
+from compat.migration.differences import narrowed
 from compat.report.counterexample import code
 from compat.report.divergence_sentence import SHAPES, sentence
 from compat.report.migration import facts
@@ -44,6 +45,12 @@ def at(
     return DescribedDivergence(code, "error", summary, difference, f"run 1{more}")
 
 
+def inside_a_tool(old: object, new: object) -> DescribedDivergence:
+    ours, theirs = ([{"name": "pay", "parameters": {"n": each}}] for each in (old, new))
+    whole = at(".tools", "TOOLS_MERGE", ours, theirs, "requests")
+    return replace(whole, innermost=narrowed(whole.difference))
+
+
 @pytest.mark.parametrize(
     ("each", "said"),
     [
@@ -74,6 +81,20 @@ def at(
         (
             found("TOOLS_MERGE", ["a", "b"], ["a"]),
             "In the first run, NEW no longer shows the model `b`.",
+        ),
+        (
+            inside_a_tool({"type": "integer"}, {"type": "number"}),
+            (
+                "In the first run, NEW shows the model `parameters.n.type` of the tool"
+                ' `pay` as "number", and OLD as "integer".'
+            ),
+        ),
+        (
+            inside_a_tool({"minimum": 1}, {}),
+            (
+                "In the first run, NEW shows the model no `parameters.n.minimum` of the"
+                " tool `pay`, which is 1 in OLD."
+            ),
         ),
         (
             DescribedDivergence(

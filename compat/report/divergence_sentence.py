@@ -68,6 +68,11 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
             "NEW no longer shows the model {only_old}",
             "NEW shows the model {only_new}, and OLD does not",
         ),
+        "TOOLS_MERGE .inside": Wording(
+            "NEW shows the model {inside} as {inner_new}, and OLD as {inner_old}",
+            "NEW shows the model no {inside}, which is {inner_old} in OLD",
+            "NEW shows the model {inside} as {inner_new}, and OLD shows none",
+        ),
         "TOOLS_ORDER": Wording(
             "NEW shows the model the same tools in another order: {new}, not {old}"
         ),
@@ -231,12 +236,14 @@ def sentence(found: DescribedDivergence, world: Scenario | None = None) -> str:
     denied = [DENIED] if _is_denied(found, world) else []
     mark, shown = _shown_alone(found)
     alone = [LEAKED] if mark else []
-    code = found.code
-    keys = (*denied, *alone, f"{code} {at.channel}", f"{code} .{_key(at)}", code)
+    code, inside = found.code, _inside_a_tool(found)
+    special = (*denied, *alone, *([INSIDE] if inside else []))
+    keys = (*special, f"{code} {at.channel}", f"{code} .{_key(at)}", code)
     shape = next((SHAPES[each] for each in keys if each in SHAPES), _OTHER)
-    fields = {**_fields(found), "shown": shown}
+    fields = {**_fields(found), "shown": shown, "inside": inside}
     one_sided = shape.lost if mark == "-" else shape.added
-    form = one_sided if alone else _form(shape, at.old, at.new, world)
+    values = (found.innermost if inside else None) or at
+    form = one_sided if alone else _form(shape, values.old, values.new, world)
     try:
         said = form.format(**fields)
     except (KeyError, IndexError):  # a shape that is wrong is no reason for none
@@ -256,6 +263,9 @@ DENIED: Final = "EXTRA_CALL .denied"
 """The sentence of a call that a person would have denied, had NEW asked."""
 LEAKED: Final = "STREAM_LEAK .alone"
 """The sentence of a text that one side shows, and the other shows nothing for."""
+INSIDE: Final = "TOOLS_MERGE .inside"
+"""The sentence of one place in which what is shown of a tool differs."""
+_OF_A_TOOL: Final = re.compile(r"\[\d+\]\.tools\[(\d+)\]\.(.+)")
 
 
 def _is_denied(found: DescribedDivergence, world: Scenario | None) -> bool:
@@ -286,6 +296,17 @@ def _asking(world: Scenario) -> AbstractSet[str]:
 def is_shown_alone(found: DescribedDivergence) -> bool:
     """Tell whether it is a text that one side alone shows."""
     return bool(_shown_alone(found)[0])
+
+
+def _inside_a_tool(found: DescribedDivergence) -> str:
+    """Return which part of which tool differs, if that is one place in one tool."""
+    inner, tools = found.innermost, found.difference.new
+    place = None if inner is None else _OF_A_TOOL.fullmatch(inner.path)
+    if place is None or not is_list(tools):
+        return ""
+    tool = tools[int(place[1])]
+    name = tool.get("name") if is_mapping(tool) else tool
+    return f"`{place[2]}` of the tool `{name}`"
 
 
 def _shown_alone(found: DescribedDivergence) -> tuple[str, str]:
