@@ -277,7 +277,7 @@ def test_key_that_no_kept_run_has_makes_a_tool_run_twice(file) -> None:
     assert verdict.divergence.code == "HAND_OVER_TWICE"
     assert verdict.divergence.difference.new["call_id"] == "c1"
     assert sentence(verdict.divergence, verdict.world) == (
-        "NEW runs `book` a second time in a run that OLD kept after it ran."
+        "NEW runs `lookup` a second time in a run that OLD kept after it ran."
     )
 
 
