@@ -356,7 +356,7 @@ def test_program_that_says_nothing_to_its_model_is_told_at_once(
     ("fault", "code", "says"),
     [
         ("", 0, "HOLDS WEAKLY same-up-to-volatile"),
-        ("one", 1, "PAIRING The call `call_2` has no result in NEW, and one in OLD"),
+        ("one", 1, "PAIRING The call `c2` has no result in NEW, and one in OLD"),
     ],
 )
 def test_program_that_moved_to_another_vendor_is_judged(
