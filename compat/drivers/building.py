@@ -188,10 +188,7 @@ class GoDriver:
     def _key(self, go: str) -> str:
         asked = [go, "env", "GOVERSION", "GOOS", "GOARCH"]
         said = said_by(asked, self.name, env=_environment())
-        digest = hashlib.sha256((said + self.tags).encode())
-        for name, data in self.files().items():
-            digest.update(f"\0{name}\0".encode() + data)
-        return digest.hexdigest()[:16]
+        return key_of(said + self.tags, self.files())
 
     def _build(self, go: str, folder: Path) -> None:
         """Build it beside where it belongs, and move it there."""
@@ -255,6 +252,15 @@ def find_go(engine: str) -> str:
     if found is None:
         raise MissingExtraError(engine, EXTRA, "a Go toolchain")
     return found
+
+
+def key_of(said: str, files: Mapping[str, bytes | Path]) -> str:
+    """Return what a build is named by: what is said of its tools, and all its files."""
+    digest = hashlib.sha256(said.encode())
+    for name, each in files.items():
+        data = each if isinstance(each, bytes) else each.read_bytes()
+        digest.update(f"\0{name}\0".encode() + data)
+    return digest.hexdigest()[:16]
 
 
 def cache() -> Path:

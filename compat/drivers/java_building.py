@@ -23,6 +23,7 @@ from compat.drivers.building import (
     DriverBuildError,
     MissingToolchainError,
     cache,
+    key_of,
     once,
     said_by,
 )
@@ -76,10 +77,7 @@ class JavaDriver:
 
     def _key(self, java: str) -> str:
         said = f"{_version(java, self.name)} {sys.platform} {self.version}"
-        digest = hashlib.sha256(said.encode())
-        for name, path in self.files().items():
-            digest.update(f"\0{name}\0".encode() + path.read_bytes())
-        return digest.hexdigest()[:16]
+        return key_of(said, self.files())
 
     def _build(self, mvn: str, javac: str, folder: Path) -> None:
         """Build it beside where it belongs, and move it there."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import difflib
 import functools
-import hashlib
 import json
 import os
 import re
@@ -32,6 +31,7 @@ from compat.drivers.building import (
     DriverBuildError,
     MissingToolchainError,
     cache,
+    key_of,
     once,
     said_by,
 )
@@ -104,12 +104,9 @@ class NodeDriver:
             shutil.copyfile(path, work / name)
 
     def _key(self, node: str) -> str:
-        digest = hashlib.sha256(f"{_version(node, self.name)} {sys.platform}".encode())
-        for name, path in self.files().items():
-            digest.update(f"\0{name}\0".encode() + path.read_bytes())
-        for name, text in WORLD.items():
-            digest.update(f"\0{name}\0{text}".encode())
-        return digest.hexdigest()[:16]
+        said = f"{_version(node, self.name)} {sys.platform}"
+        world = {name: text.encode() for name, text in WORLD.items()}
+        return key_of(said, {**self.files(), **world})
 
     def _build(self, npm: str, node: str, folder: Path) -> None:
         """Build it beside where it belongs, and move it there."""
@@ -274,10 +271,8 @@ def subject_command(driver: NodeDriver, subject: ScriptSubject) -> Sequence[str]
 
 
 def _key(home: Path, subject: ScriptSubject) -> str:
-    digest = hashlib.sha256(f"{home.name} {json.dumps(OPTIONS)}".encode())
-    for name, data in sorted(subject.files.items()):
-        digest.update(f"\0{name}\0".encode() + data)
-    return digest.hexdigest()[:16]
+    files = dict(sorted(subject.files.items()))
+    return key_of(f"{home.name} {json.dumps(OPTIONS)}", files)
 
 
 def _compile(node: str, home: Path, folder: Path, subject: ScriptSubject) -> None:

@@ -7,7 +7,6 @@ the hash of sources, crates, the version of Rust and the platform. Cargo downloa
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -22,6 +21,7 @@ from compat.drivers.building import (
     DOWNLOADS,
     MissingToolchainError,
     cache,
+    key_of,
     once,
     said_by,
 )
@@ -69,10 +69,7 @@ class RustDriver:
 
     def _key(self, version: str) -> str:
         said = f"{version} {sys.platform} {self.version}"
-        digest = hashlib.sha256(said.encode())
-        for name, path in self.files().items():
-            digest.update(f"\0{name}\0".encode() + path.read_bytes())
-        return digest.hexdigest()[:16]
+        return key_of(said, self.files())
 
     def _build(self, cargo: str, folder: Path) -> None:
         """Build it beside where it belongs, and move it there."""
