@@ -168,6 +168,11 @@ def subject_of(file: Path, monkeypatch: pytest.MonkeyPatch) -> Subject:
     return module.subject
 
 
+AT_POINTS = {"model_retry/wrong_handler.py": "ERROR_NEW"}
+"""What a world of points shows first of a port that other worlds show otherwise: its
+first run fails in NEW alone, and in most worlds of the pack both fail."""
+
+
 @pytest.mark.parametrize("piece", pieces_in(PACK), ids=lambda each: each.name)
 def test_points_tell_the_wrong_ports_of_the_pack_and_accuse_no_right_one(
     piece: Piece, monkeypatch
@@ -180,8 +185,8 @@ def test_points_tell_the_wrong_ports_of_the_pack_and_accuse_no_right_one(
         worlds = [each.scenario for each in corpus.worlds if each.family == POINTS]
         found = {code_in(each, old, new, "same-effects", *masks) for each in worlds}
 
-        # Which code it is, is what all worlds together say: CI judges the pack by that.
-        assert bool(found - {None}) == bool(case.diverges), name
+        shown = AT_POINTS.get(f"{piece.name}/{name}", case.diverges)
+        assert (shown in found) if shown else found == {None}, name
 
 
 def order_status(order_id: int, notes: str = "") -> dict[str, Any]:

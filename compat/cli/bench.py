@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.defaults import FAIL_ABOVE, MOST_APART, PEERS, TIMES
 from compat.cli.command import argument, flag, group, is_given, option, refuse, refusing
+from compat.cli.conform_kinds import refuse_for_node
 from compat.cli.values import OUTPUT, PATH, at_least
 from compat.report.plain_text import write_text
 from compat.verdicts.exit_codes import DIFFERS, FAULT, NOT_COMPARABLE, NOTHING_RAN, OK
@@ -201,15 +202,8 @@ def _check_setup(
         return
     if not setup.is_file():
         refuse("bench run", f"there is no setup {setup}")
-    from compat.drivers.node_setups import SUFFIXES
-
-    if setup.suffix in SUFFIXES:
-        refuse(
-            "bench run",
-            f"--setup {setup}: a module of Node's, and the frameworks that are measured"
-            " run in Python: whether it changes an agent says migrate check agent.ts"
-            " --new-setup",
-        )
+    what = "the frameworks that are measured"
+    refuse_for_node("bench run", "--setup", setup, what)
     if subject is not None:
         refuse("bench run", "--setup is measured on frameworks: leave SUBJECT out")
     if not peers:

@@ -104,11 +104,16 @@ def check_dialect(engines: Sequence[str], given: str | None = None) -> str:
     return first[1]
 
 
-FOR_NODE: Final = (
-    "a module of Node's, and the engines that are observed run in Python: whether it"
-    " changes an agent says migrate check agent.ts --new-setup"
-)
-"""Why an observer in Node has nothing to be judged against, and what there is."""
+def refuse_for_node(command: str, option: str, setup: Path, what: str) -> None:
+    """Leave with a message if a setup is for Node, where ``what`` runs in Python."""
+    from compat.drivers.node_setups import SUFFIXES
+
+    if setup.suffix in SUFFIXES:
+        refuse(
+            command,
+            f"{option} {setup}: a module of Node's, and {what} run in Python: whether"
+            " it changes an agent says migrate check agent.ts --new-setup",
+        )
 
 
 def check_observer(observer: Path, engines: Sequence[str]) -> str:
@@ -116,12 +121,10 @@ def check_observer(observer: Path, engines: Sequence[str]) -> str:
 
     A setup runs in the process of an engine, so the engine is one in Python.
     """
-    from compat.drivers.node_setups import SUFFIXES
     from compat.engines.importing import is_driver
     from property_tests.dialects.dialects import dialect_of
 
-    if observer.suffix in SUFFIXES:
-        refuse("conform", f"--observer {observer}: {FOR_NODE}")
+    refuse_for_node("conform", "--observer", observer, "the engines that are observed")
     for each in engines:
         if is_driver(each):
             what = "is behind a driver, in whose process no setup runs"

@@ -205,7 +205,7 @@ class SideSessions:
         found = {
             at: by_thread(world)
             for at, world in zip(some, self.worlds(some), strict=True)
-            if any(run.continues for run in world.runs)
+            if any(run.continues is True for run in world.runs)  # not of another NEW
         }
         self.corpus = self.corpus.with_worlds(found)
         for at, each in zip(found, new.play_all([*found.values()]), strict=True):

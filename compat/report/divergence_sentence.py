@@ -242,7 +242,7 @@ def sentence(found: DescribedDivergence, world: Scenario | None = None) -> str:
     shape = next((SHAPES[each] for each in keys if each in SHAPES), _OTHER)
     fields = {**_fields(found), "shown": shown, "inside": inside}
     one_sided = shape.lost if mark == "-" else shape.added
-    values = (found.innermost if inside else None) or at
+    values = _inner(found) if inside else at
     form = one_sided if alone else _form(shape, values.old, values.new, world)
     try:
         said = form.format(**fields)
@@ -298,10 +298,14 @@ def is_shown_alone(found: DescribedDivergence) -> bool:
     return bool(_shown_alone(found)[0])
 
 
+def _inner(found: DescribedDivergence) -> Difference:
+    return found.difference if found.innermost is None else found.innermost
+
+
 def _inside_a_tool(found: DescribedDivergence) -> str:
     """Return which part of which tool differs, if that is one place in one tool."""
-    inner, tools = found.innermost, found.difference.new
-    place = None if inner is None else _OF_A_TOOL.fullmatch(inner.path)
+    tools = found.difference.new
+    place = _OF_A_TOOL.fullmatch(_inner(found).path)
     if place is None or not is_list(tools):
         return ""
     tool = tools[int(place[1])]
@@ -344,7 +348,7 @@ def _fields(found: DescribedDivergence) -> Fields:
     old, new = _phrases(at.old, at.new, bare=found.code in _BARE)
     if at.channel == "effects" and ".data" in at.path:
         old, new = _as_data(at.old, at.new)
-    inner = at if found.innermost is None else found.innermost
+    inner = _inner(found)
     inner_old, inner_new = _phrases(inner.old, inner.new, bare=False)
     return {
         "place": f"`{_key(inner)}`" if _key(inner) else "it",

@@ -33,9 +33,9 @@ FOUR_BYTES: Final = "\U0001f99c"
 FENCE: Final = "```"
 """What models put around JSON,"""
 NUMERALS: Final = 2
-"""So many numbers are arguments, and written in quotes,"""
-NUMBERED: Final = 24
-"""under so many keys."""
+"""So many numbers are arguments, and written in quotes."""
+KEYS: Final = 24
+"""Under so many keys a value stands in arguments: which is meant, no source says."""
 OBJECT_KEYS: Final = 4
 """which has so many keys."""
 PATH: Final = re.compile(r"/?(?:[\w.-]+/)*[\w.-]+/?")
@@ -154,7 +154,7 @@ def numerals(words: Words) -> Iterator[TextTurn]:
 
     Models write them so, and who reads numbers alone from arguments finds none there.
     """
-    names = words.some_names[:NUMBERED]
+    names = words.some_names[:KEYS]
     for number in sorted(words.numbers, reverse=True)[:NUMERALS]:
         yield _same(str(number + 1))
         for each in (number + 1, number):

@@ -16,7 +16,7 @@ from refengine.messages import ToolCall
 from refengine.testing.notation import encoded
 from refengine.testing.own_tools import own
 from refengine.testing.subject_worlds.kit import Data, answer, fit, json_text
-from refengine.testing.subject_worlds.text_edges import TextTurn, text_edges
+from refengine.testing.subject_worlds.text_edges import KEYS, TextTurn, text_edges
 from refengine.testing.subject_worlds.turns import DONE, GO
 from refengine.testing.subject_worlds.words import Words, matching
 
@@ -26,9 +26,7 @@ RUNS: Final = 8
 OWN: Final = 3
 """So many of the subject's own tools are called in each turn."""
 NAMES: Final = 3
-"""So many tools of the subject's names are called with each text,"""
-KEYS: Final = 24
-"""which stands under so many keys."""
+"""So many tools of the subject's names are called with each text."""
 CONSENTS: Final = RUNS // 2
 """So many texts by which somebody may consent are in one world, two turns for each,"""
 CONSENTING: Final = 2
@@ -123,7 +121,7 @@ def _of_texts(words: Words, turns: Sequence[TextTurn], *, own_tools: bool) -> Da
 
     Tools that give a text come before what is given one: a guard may end the run there.
     """
-    names, keys = words.some_names[:NAMES], ["q", *words.some_names[:KEYS]]
+    names = words.some_names[:NAMES]
     tools = [{"name": each, "kind": "both", "result": "<args>"} for each in names]
     script: list[object] = []
     runs: list[Data] = []
@@ -135,7 +133,7 @@ def _of_texts(words: Words, turns: Sequence[TextTurn], *, own_tools: bool) -> Da
         ]
         asked = _calls(f"g{at}-", [each["name"] for each in gives], "{}")
         is_all = turn.is_all and not own_tools
-        given = turn.given if is_all else json_text(dict.fromkeys(keys, turn.given))
+        given = turn.given if is_all else _under_keys(words, turn.given)
         calls = _calls(f"w{at}-", names, given)
         if own_tools:
             asks = _own_arguments(turn.given)
@@ -159,6 +157,10 @@ def _calls(prefix: str, names: Iterable[str], given: str) -> list[ToolCall]:
     return [ToolCall(f"{prefix}{at}", n, fit(given)) for at, n in enumerate(names)]
 
 
+def _under_keys(words: Words, text: str) -> str:
+    return json_text(dict.fromkeys(["q", *words.some_names[:KEYS]], text))
+
+
 def _own_tools(words: Words) -> Sequence[int | str]:
     """Return those of the subject's own tools that are called: by name, if known."""
     return words.own_tools[:OWN] or (0,)
@@ -173,12 +175,12 @@ def _consented(words: Words, texts: Sequence[str]) -> Data:
 
     Each tool that the source may name is called in both, with what was said first.
     """
-    names, keys = words.some_names[:CALLED], ["q", *words.some_names[:KEYS]]
+    names = words.some_names[:CALLED]
     tools = [{"name": name, "result": "ok"} for name in names]
     script: list[object] = []
     runs: list[Data] = []
     for at, text in enumerate(texts):
-        given = json_text(dict.fromkeys(keys, text))
+        given = _under_keys(words, text)
         for turn, said in enumerate((text, "go")):
             calls = _calls(f"s{at}-{turn}-", names, given)
             script += [answer("", calls), DONE]
