@@ -75,7 +75,7 @@ class EditedMutant(BaseModel):
 
     def mutant(self) -> Mutant:
         """Return the engine with these edits, or under that posture."""
-        edited_ = PatchedDoor(self.id, partial(self.patches, PACKAGES))
+        edited_ = PatchedDoor(self.id, partial(tuple, self.patches(PACKAGES)))
         return Mutant(
             id=self.id,
             about=self.about,
