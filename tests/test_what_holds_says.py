@@ -47,6 +47,9 @@ ALONE = Migration(
 UNTAKEN = Exercise("old.py", {}, 2, ("old.py, line 3: if n > LIMIT: true",))
 
 
+IN_GO = {"old": Exercise("old.go", {}), "new": Exercise("new.go:Subject", {})}
+
+
 def headline(verdict: Migration) -> str:
     """Return the lines of the headline as one."""
     told = [str(each) for each in lines(verdict)]
@@ -94,8 +97,12 @@ def test_a_condition_that_was_cut_short_is_told_once() -> None:
             replace(ALONE, sharpness=None, sharpness_old=None),
             "no small change of either side was played (needs --strict or",
         ),
+        (
+            replace(ALONE, sharpness=None, sharpness_old=None, exercise=IN_GO),
+            "no small change of either side was played (needs sessions of your own,",
+        ),
     ],
-    ids=["branch", "point", "blunt", "refused", "untried", "unplayed"],
+    ids=["branch", "point", "blunt", "refused", "untried", "unplayed", "unplayable"],
 )
 def test_what_no_world_noticed_makes_it_weak_in_every_report(
     verdict: Migration, thing: str

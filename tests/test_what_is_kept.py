@@ -75,6 +75,43 @@ def test_what_is_used_often_is_kept_no_longer_where_all_tools_are_kept(
     assert not found.sufficient
 
 
+A_DAY = """
+from refengine import AgentMiddleware, ToolCallResult, ToolMiddleware
+
+MOST, DAY = 3, 86400
+
+def subject(world):
+    used, begun = [0], [None]
+    def invokable(inner):
+        async def look_up(ctx, input):
+            now = world.now()
+            if NEXT:
+                begun[0], used[0] = BEGINS, 0
+            if used[0] >= MOST:
+                return ToolCallResult("come back tomorrow")
+            used[0] += 1
+            return await inner(ctx, input)
+        return look_up
+    return [AgentMiddleware(wrap_tool_call=ToolMiddleware(invokable=invokable))]
+TOOL = "look_up"
+"""
+CALENDAR = A_DAY.replace("NEXT", "begun[0] != now // DAY").replace(
+    "BEGINS", "now // DAY"
+)
+ROLLING = A_DAY.replace("NEXT", "begun[0] is None or now - begun[0] >= DAY").replace(
+    "BEGINS", "now"
+)
+
+
+def test_days_of_the_calendar_are_not_those_from_the_first_call_on(
+    tmp_path: Path,
+) -> None:
+    found = judged_in(of_family("long runs"), tmp_path, CALENDAR, ROLLING)
+
+    assert found.fault is None
+    assert not found.sufficient
+
+
 def test_who_names_no_tool_or_asks_no_time_is_played_no_worlds_of_it() -> None:
     named = Words(names=("look",), numbers=(60, 3), times=True)
 

@@ -363,3 +363,35 @@ def test_these_worlds_are_few_and_none_is_longer_than_a_graph_s() -> None:
 
     assert len(made) <= 26
     assert max(len(world["runs"]) for world in made) == RUNS
+
+
+SAID = """
+import json
+from refengine import AgentMiddleware, ToolCallResult, ToolMiddleware
+
+def subject(world):
+    said = []
+
+    def listen(ctx, state):
+        said[:] = [each.content for each in state.messages if each.role == "user"]
+
+    def invokable(inner):
+        async def send_mail(ctx, input):
+            to = json.loads(input.arguments or "{{}}").get("send_mail")
+            if not any(str(to) in text for text in {said}):
+                return ToolCallResult("nobody said so")
+            return await inner(ctx, input)
+
+        return send_mail
+
+    tools = ToolMiddleware(invokable, None)
+    return [AgentMiddleware(before_chat_model=listen, wrap_tool_call=tools)]
+WORD = "send_mail" in ("ask bob@ex.org",)
+"""
+
+
+def test_what_is_asked_for_may_have_been_said_a_turn_before(tmp_path: Path) -> None:
+    every, last = (SAID.format(said=each) for each in ("said", "said[-1:]"))
+
+    assert told(tmp_path, every, last, FAMILY)
+    assert not told(tmp_path, every, every + "# the same\n", FAMILY)
