@@ -94,20 +94,17 @@ async def not_at_all(ctx, input, next):
     return ToolCallResult("r" if input.name == "t" else "s")
 
 
-def only_in(run):
-    """Let tools run in one run of a session alone."""
+def only(nth):
+    """Let the tool of one call of a session run, and no other."""
 
     def subject(world):
-        runs = [0]
-
-        def before_agent(ctx, config):
-            runs[0] += 1
-            return ctx
+        calls = [0]
 
         async def wrap(ctx, input, next):
-            return await (as_it_is if runs[0] == run else not_at_all)(ctx, input, next)
+            calls[0] += 1
+            return await (as_it_is if calls[0] == nth else not_at_all)(ctx, input, next)
 
-        return [with_before_agent(before_agent), with_invokable_tool_wrapper(wrap)]
+        return [with_invokable_tool_wrapper(wrap)]
 
     return subject
 
@@ -293,8 +290,8 @@ CASES = [
     ("EXTRA_CALL", CALLS, gate(lambda yes: not yes), gate(bool)),
     ("MISSING_CALL", CALLS, gate(bool), gate(lambda yes: not yes)),
     ("MISSING_CALL", CALLS, wrapping(as_it_is), wrapping(not_at_all)),
-    ("MISSING_CALL", TWICE_CALLED, only_in(1), only_in(2)),
-    ("EXTRA_CALL", TWICE_CALLED, only_in(2), only_in(1)),
+    ("MISSING_CALL", TWICE_CALLED, only(1), only(2)),
+    ("EXTRA_CALL", TWICE_CALLED, only(2), only(1)),
     ("TOOL_ARGUMENTS", CALLS, same, wrapping(with_arguments)),
     ("TOOL_REPLACED", CALLS, same, configuring(other_tool)),
     ("ANSWER", ANSWERS, same, keeping(lambda m: (*m[:-1], Message("assistant", "x")))),
