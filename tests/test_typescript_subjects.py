@@ -594,6 +594,53 @@ def test_own_tool_is_called_as_its_schema_asks(tmp_path: Path) -> None:
     assert wrong.divergence is not None
 
 
+NEWEST = """
+export const subject = () => ({
+  transformParams: async ({ params }: any) => ({ ...params, prompt: params.prompt.slice(-5) }),
+});
+"""
+"""A middleware that counts messages."""
+SINCE_5 = {"old.ts": "ai-sdk@5", "new.ts": "ai-sdk@6"}
+
+
+@needs_node
+def test_results_of_one_answer_are_one_message_of_a_later_turn(tmp_path: Path) -> None:
+    turns = {"input": ["user:hi"]}, {"input": ["user:on"], "continues": True}
+    calls = ["assistant:[a:t({})][b:t({})]", "assistant:done", "assistant:done"]
+
+    (found,) = judged(
+        tmp_path,
+        {"old.ts": NEWEST, "new.ts": NEWEST},
+        corpus({**CALLED, "model_script": calls, "runs": turns}),
+        SINCE_5,
+    )
+
+    assert found.sufficient
+
+
+@needs_node
+def test_what_the_model_is_told_of_an_own_tool_is_compared(tmp_path: Path) -> None:
+    def source(currency: str) -> str:
+        text = RATES.replace("STEPS", STEPS["new.ts"]).replace("RESULT", "1.10")
+        text = text.replace("PARAMETERS", "inputSchema")
+        return text.replace('z.enum(["EUR"])', currency)
+
+    right, wrong = judged(
+        tmp_path,
+        {
+            "old.ts": source("z.number().int()"),
+            "right.ts": source("z.number().int()"),
+            "wrong.ts": source("z.number()"),
+        },
+        corpus(HI),
+        SINCE_5,
+    )
+
+    assert right.sufficient
+    assert wrong.divergence is not None
+    assert wrong.divergence.code == "TOOLS_MERGE"
+
+
 def test_a_world_is_streamed_where_the_sides_have_hooks_for_it() -> None:
     worlds = corpus({**HI, "runs": [{"input": ["user:a"], "streaming": True}]}, HI)
     can = frozenset(("streaming",))
