@@ -596,7 +596,8 @@ def test_own_tool_is_called_as_its_schema_asks(tmp_path: Path) -> None:
 
 NEWEST = """
 export const subject = () => ({
-  transformParams: async ({ params }: any) => ({ ...params, prompt: params.prompt.slice(-5) }),
+  transformParams: async ({ params }: any) =>
+    ({ ...params, prompt: params.prompt.slice(-5) }),
 });
 """
 """A middleware that counts messages."""

@@ -123,6 +123,6 @@ def reach_lines(how: CheckOptions) -> Iterable[str]:
 
 def wire_lines_of(how: CheckOptions) -> Iterable[Text]:
     """Return what was played over the wire, where that was asked for."""
-    from compat.report.migration import wire_lines
+    from compat.report.migration_basis import wire_lines
 
     return () if how.wire is None else wire_lines(how.wire.summary)

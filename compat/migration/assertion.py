@@ -33,7 +33,8 @@ from compat.migration.options import (
 )
 from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.subject_runner import CheckOptions
-from compat.report.migration import lines, wire_lines
+from compat.report.migration import lines
+from compat.report.migration_basis import wire_lines
 from compat.verdicts.migration import Migration
 from compat.verdicts.relations import RELATIONS
 

@@ -19,12 +19,9 @@ from compat.report.conform_for_ci import safe
 from compat.report.conform_text import brief, counted
 from compat.report.counterexample import code
 from compat.report.divergence_sentence import sentence
-from compat.report.migration import (
-    basis_lines,
-    holds_weakly,
-    lines,
-    unnoticed_things,
-)
+from compat.report.migration import lines
+from compat.report.migration_basis import basis_lines
+from compat.report.migration_headline import holds_weakly, unnoticed_things
 from compat.report.plain_text import plain
 from compat.report.values import rows_beside
 from compat.verdicts.migration import JudgedCase, Migration

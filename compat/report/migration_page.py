@@ -16,16 +16,10 @@ from compat.report.conform_text import counted
 from compat.report.counterexample import code
 from compat.report.divergence_sentence import sentence
 from compat.report.glossary import PageWords
-from compat.report.migration import (
-    NEXT,
-    facts,
-    headline_of,
-    holds_weakly,
-    lines,
-    version_lines,
-    which_world,
-)
+from compat.report.migration import NEXT, facts, lines, which_world
+from compat.report.migration_basis import version_lines
 from compat.report.migration_for_ci import name_of
+from compat.report.migration_headline import headline_of, holds_weakly
 from compat.report.migration_since import since_lines, told_before
 from compat.report.pages import page
 from compat.report.plain_text import plain

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
-from compat.report.migration import version_lines
+from compat.report.migration_basis import version_lines
 from compat.report.migration_for_ci import headline, name_of, place_of
 from compat.report.plain_text import plain
 from compat.verdicts.migration import JudgedCase

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from compat.report.conform_text import counted, does
-from compat.report.migration import NARROW, answer, evidence
+from compat.report.migration import evidence
+from compat.report.migration_headline import NARROW, answer
 from compat.verdicts.order import JudgedOrder, OrderAudit
 
 

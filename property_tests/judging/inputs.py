@@ -19,7 +19,7 @@ from typing import TypeAlias
 from compat.environments.workers import OURS, WorkerPython
 from compat.models.importing import ImportedFile
 from compat.report.conform_text import counted, does
-from compat.report.migration import given_lines
+from compat.report.migration_basis import given_lines
 from compat.spreading import Spread
 from compat.verdicts.conformance import AnyEvent, ClauseInfo
 from property_tests.corpus import CorpusWorld, SuiteCorpus, fixed_worlds
