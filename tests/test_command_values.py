@@ -6,7 +6,7 @@ import subprocess
 import sys
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import given, settings
@@ -24,6 +24,7 @@ from compat.cli.command import (
     refusing,
     run,
 )
+from compat.cli.migrate import progress_of
 from compat.cli.values import (
     DAY,
     FILE,
@@ -34,6 +35,7 @@ from compat.cli.values import (
     at_least,
     one_of,
 )
+from compat.migration.subject_runner import CheckOptions
 from compat.verdicts.exit_codes import INTERNAL
 
 DEFAULTS = {
@@ -214,6 +216,19 @@ def failing(capsys):
 def test_an_interrupted_command_ends_as_a_shell_has_it(failing) -> None:
     told = "refengine it: interrupted\n"
     assert failing(KeyboardInterrupt()) == (INTERRUPTED, told) == (130, told)
+
+
+def test_an_interrupted_check_says_in_one_line_how_far_it_came(failing) -> None:
+    def check() -> NoReturn:
+        with progress_of(CheckOptions()) as how:
+            how.progress("playing", 12, 200)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as end:
+        check()
+
+    told = "refengine it: interrupted (playing 12 of 200), nothing is judged yet\n"
+    assert failing(end.value) == (INTERRUPTED, told)
 
 
 def test_a_reader_that_went_away_is_no_traceback(failing, monkeypatch) -> None:

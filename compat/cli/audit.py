@@ -98,7 +98,7 @@ def order(  # noqa: PLR0913  # the options of the command
         terms, meant = one_side_of(settings, require)
         given = read_given(worlds, tools).joined(given_of(settings))
         how = CheckOptions(examples, seed, timeout, given=given, reach=reach)
-        with progress_of(ORDER, how) as shown:
+        with progress_of(how) as shown:
             found = OrderAuditor(ref, terms, meant, shown, pairs).audit()
     if found.fault is None and found.nothing_ran:
         refuse(ORDER, _nothing(ref, found), NOTHING_RAN)

@@ -350,10 +350,11 @@ def _told(name: str, command: Callable[[], int]) -> int:
 
 
 def _ended(name: str, end: KeyboardInterrupt) -> int:
-    """Say by what a command was ended; return its code."""
+    """Say by what a command was ended, and where if that is told; return its code."""
     terminated = isinstance(end, TerminatedError)
     how = "terminated" if terminated else "interrupted"
-    sys.stderr.write(f"refengine {name}: {how}\n")
+    said = " ".join([how, *map(str, end.args)])
+    sys.stderr.write(f"refengine {name}: {said}\n")
     return TERMINATED if terminated else INTERRUPTED
 
 

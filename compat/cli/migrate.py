@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -436,7 +435,7 @@ def _pair(  # noqa: PLR0913, PLR0917  # what the options say of a pair
         check_folder(reproducer)
     with (
         surrounded(old, [new], asked) as (old, [new]),
-        progress_of(CHECK, how) as shown,
+        progress_of(how) as shown,
     ):
         found = checking.check(old, new, terms, shown)
     # The verdict first: what becomes of files is no part of it.
@@ -474,7 +473,7 @@ def _programs(
     words = () if programs.source is None else words_in(programs.source)
     how = replace(how, reach=replace(how.reach, services=programs.services))
     terms = terms_of_program(settings, new, require)
-    with progress_of(CHECK, how) as shown:
+    with progress_of(how) as shown:
         found = check_programs(old, new, terms, shown, words)
     again = files.next_step(new.text, alone=False)
     _show(found.verdict, how, spoken_lines(found), again=again, verbose=verbose)
@@ -493,7 +492,7 @@ def _recorded(  # noqa: PLR0913, PLR0917  # what the options say of it
     *,
     verbose: bool,
 ) -> int:
-    with progress_of(CHECK, how) as shown:
+    with progress_of(how) as shown:
         verdict = recorded.judged(new, asked, shown, require, settings)
     _show(verdict, how, verbose=verbose)
     said = ", ".join(str(each) for each in recorded.files), new
@@ -570,7 +569,7 @@ def _reproduced(found: Checked, folder: Path, name: str) -> str:
 
 
 @contextmanager
-def progress_of(command: str, how: CheckOptions) -> Generator[CheckOptions, None, None]:
+def progress_of(how: CheckOptions) -> Generator[CheckOptions, None, None]:
     """Show how far a command has come, on a terminal only."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
@@ -591,12 +590,10 @@ def progress_of(command: str, how: CheckOptions) -> Generator[CheckOptions, None
 
         try:
             yield replace(how, progress=show)
-        except KeyboardInterrupt:
-            bar.stop()
+        except KeyboardInterrupt as end:
             of = bar.tasks[task]
             at = "" if of.total is None else f" {of.completed:,} of {of.total:,}"
-            text = f"interrupted ({of.description}{at}), nothing is judged yet"
-            sys.stderr.write(f"refengine {command}: {text}\n")
+            end.args = (f"({of.description}{at}), nothing is judged yet",)
             raise
 
 
