@@ -373,6 +373,38 @@ def test_world_shrinks_to_what_the_divergence_needs() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("told", "instruction"),
+    [(lambda messages: messages[0].content, "Be brief."), (lambda _: "\n", "")],
+    ids=["of the instruction", "of its own"],
+)
+def test_text_in_which_nothing_is_read_is_shown_with_an_instruction(told, instruction):
+    def ends_its_instruction(_):
+        def before_agent(ctx, config):
+            config.instruction += "\n"
+            return ctx
+
+        return [with_before_agent(before_agent)]
+
+    def tells_once_more(_):
+        def twice(messages):
+            return [Message("system", told(messages)), *messages]
+
+        return [*ends_its_instruction(_), *rewriting(twice)(_)]
+
+    verdict = judge(ends_its_instruction, tells_once_more)
+
+    assert verdict.world is not None
+    assert verdict.world.agent is not None
+    assert verdict.world.agent.instruction == instruction
+    assert verdict.divergence is not None
+    assert verdict.divergence.code == "INSTRUCTION"
+    assert verdict.divergence.difference.new == {
+        "role": "system",
+        "content": f"{instruction}\n",
+    }
+
+
 @QUICK
 @given(
     st.sets(st.sampled_from(sorted(CHANNELS))),

@@ -409,6 +409,7 @@ class MigrationJudge(Generic[P]):
         pair = self._pair(news, channels, masks, fits)
         world, interrupted = start.world.scenario, False
         kinds = [start.kind, *map(start.kind.of_tool, WORDS.tools)]
+        given = self.corpus.worlds[start.world.at].given
 
         def shows(each: Scenario) -> bool:
             nonlocal world
@@ -417,13 +418,14 @@ class MigrationJudge(Generic[P]):
             return found
 
         try:
-            given = self.corpus.worlds[start.world.at].given
             shrink(world, shows, effort, OWN_NAMES if given else WORDS)
         except KeyboardInterrupt:
             if not keeps:
                 raise
             interrupted = True
         noise, divergence = pair.explained(world, terms.volatile)
+        if not given and divergence is not None:
+            world, divergence = pair.worded(world, divergence, terms.volatile)
         if base.unsteady:
             world, (noise, divergence) = self._steadily(pair, start, world, terms)
         if noise and base.sufficient and wanted == UNSTEADY_FROM and self.old.ways:

@@ -32,7 +32,7 @@ from compat.migration.differences import (
     differences,
 )
 from compat.migration.handed_codes import in_hand_over
-from compat.migration.shrink import TRIES, size
+from compat.migration.shrink import TRIES, WORDS, size
 from compat.verdicts.migration import (
     DescribedDivergence,
     Difference,
@@ -45,7 +45,9 @@ from compat.verdicts.migration import (
     UnusualDivergence,
 )
 from refengine.testing.channels import CHANNELS
+from refengine.testing.json_values import is_mapping
 from refengine.testing.scenario import Scenario
+from refengine.testing.trace import MISSING
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Hears of a phase, how many worlds it has come through, and how many at most."""
@@ -283,6 +285,31 @@ class SidePair:
         if not noise and found is None:  # they differed when the world was looked for
             noise = [Noise("new", self.channels[0], "[*]", ("differs", "does not"))]
         return (unique(noise), None) if noise else ((), found)
+
+    def worded(
+        self, world: Scenario, found: DescribedDivergence, volatile: Sequence[Mask]
+    ) -> tuple[Scenario, DescribedDivergence]:
+        """Return a world with an instruction, where nothing is read in what differs.
+
+        A message that is empty but for white space tells a reader nothing. Both are as
+        they were, if the instruction is no part of what differs.
+        """
+        agent = world.agent
+        if agent is None or not _is_blank(found.difference):
+            return world, found
+        instructed = {"instruction": WORDS.by_field["instruction"]}
+        agent = agent.model_copy(update=instructed)
+        legible = world.model_copy(update={"agent": agent})
+        _, told = self.explained(legible, volatile)
+        if told is None or told.code != found.code or _is_blank(told.difference):
+            return world, found
+        return legible, told
+
+
+def _is_blank(found: Difference) -> bool:
+    """Tell whether nothing is read in a message that one side has alone."""
+    told = found.new if found.old == MISSING else found.old
+    return is_mapping(told) and not str(told.get("content", MISSING)).strip()
 
 
 def noise_between(
