@@ -178,6 +178,7 @@ class LongFrameError(ChildError):
     """A child wrote a line that is too long."""
 
     def __init__(self, call: ChildCall | None, last_line: str, longest: int) -> None:
+        self.longest = longest
         super().__init__(f"wrote a line of more than {longest} bytes", call, last_line)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from compat import process
 from compat.migration.refs import parse_ref
 from compat.migration.replies import SideFault
 from compat.migration.subject_process import SubjectProcess, play_together
@@ -342,6 +343,16 @@ def test_world_in_which_a_subject_raises_is_played_and_outside_its_domain(tmp_pa
     assert played.unbuilt == "ValueError: so (mw.py, line 8)"
     assert played.refused == f"subject(world) raised {played.unbuilt}"
     assert [each.kind for each in played.trace] == ["build_error"]
+
+
+def test_what_takes_too_long_a_line_to_tell_is_the_subjects(tmp_path, monkeypatch):
+    monkeypatch.setattr(process, "LONGEST", 100_000)
+
+    fault = fault_in(tmp_path, "world.effect('x', 'y' * 200_000)")
+
+    assert (fault.kind, fault.world) == ("large", 7)
+    assert fault.text == "to tell what it does takes more than 100,000 bytes"
+    assert str(fault).endswith("; make its texts, results and errors shorter")
 
 
 def test_subject_that_never_stops_asking_is_told(tmp_path):

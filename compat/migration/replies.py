@@ -30,6 +30,7 @@ ADVICE: Final[Mapping[str, str]] = {
     "timeout": "make it end, or allow it more time",
     "intent": "correct the predicate",
     "damage": "a subject must leave its process as it is",
+    "large": "make its texts, results and errors shorter",
     "frame": "a subject must use only what it opened itself",
     "harness": "please report it",
 }
@@ -43,7 +44,7 @@ class SideFault(Exception):
     and setup, if it is the setup's.
     In a world: raised, wrong-result, effect, endless, exit, intent, damage, harness.
     With these, in a world or before, the side is over: fork, timeout, ended, killed,
-    frame, closed.
+    large, frame, closed.
     """
 
     def __init__(

@@ -53,6 +53,7 @@ from compat.process import (
     ChildHungError,
     ChildMuteError,
     ChildProcess,
+    LongFrameError,
     move,
     python,
     signal_name,
@@ -364,6 +365,9 @@ class SubjectProcess:
                 return self._died(status, where, call)
             case BadFrameError(frame=frame):
                 return self._framed(frame, world)
+            case LongFrameError(longest=longest):
+                text = f"to tell what it does takes more than {longest:,} bytes"
+                return self._fault("large", text, world)
             case _:
                 why = "there is no answer" if error is None else error.why
                 return self._fault("harness", why, world)
