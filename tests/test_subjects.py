@@ -137,6 +137,17 @@ def test_effect_that_no_trace_can_hold_ends_the_session(name, data) -> None:
         run(play_subject(CALLS, subject))
 
 
+def test_effect_that_holds_itself_is_said_to() -> None:
+    def subject(world):
+        ring: list[object] = []
+        ring.append(ring)
+        world.effect("x", ring)
+        return []
+
+    with pytest.raises(EffectError, match="it holds itself, or is too deep; give it"):
+        run(play_subject(CALLS, subject))
+
+
 def test_effect_is_put_down_as_it_is_then() -> None:
     def subject(world):
         def before(ctx, config):

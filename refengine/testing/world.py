@@ -66,6 +66,8 @@ class EffectError(TypeError):
         self.name = name
         self.data = data
         why = str(cause) or type(cause).__name__
+        if isinstance(cause, RecursionError):
+            why = "it holds itself, or is too deep"
         super().__init__(
             f"world.effect({name!r}, ...): {why}; give it a name and JSON values"
         )
