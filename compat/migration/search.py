@@ -75,6 +75,10 @@ NEW: Final = 10
 """What a world shows counts so much, at least, if it joins (``KnownEdges.learn``)."""
 FAULTS: Final = 8
 """After so many worlds that cannot be played a search ends."""
+WORD: Final = 40
+"""A longer text is none that code looks for in others."""
+LARGE: Final = 64
+"""A number above that is no count of messages that a world has anyway."""
 
 Both = Mapping[str, SidePlayed]
 SideLine = tuple[str, str, int]
@@ -101,8 +105,6 @@ class SearchPlan:
     fit: WorldFit | None = None
 
 
-WORD: Final = 40
-"""A longer text is none that code looks for in others."""
 BROKEN: Final = 3
 """So many ways in which OLD's own code broke are told with a world."""
 
@@ -435,7 +437,7 @@ class _Search:
 
     def _sizes(self, bases: Sequence[tuple[Data, Both]]) -> None:
         """Make what is as long as each large number, whoever compares it."""
-        numbers = [n for n in self.plan.words.numbers if n > 64][:8]
+        numbers = self._large_numbers()[:8]
         some = (
             [
                 slot.filled(bases[0][0], amount)
@@ -451,13 +453,16 @@ class _Search:
         )
         self._play(some[:A_ROUND])
 
+    def _large_numbers(self) -> list[int]:
+        return [each for each in self.plan.words.numbers if each > LARGE]
+
     def _long_texts(self) -> None:
         """Put each word into texts as long as each large number and a letter more.
 
         Code that looks into long texts only compares no word in a short one.
         """
         world = next(iter(seeds(self.plan.words, self.plan.graphs)))
-        numbers = [n for n in self.plan.words.numbers if n > 64][:4]
+        numbers = self._large_numbers()[:4]
         words = [each for each in self.plan.words.texts if len(each) <= WORD]
         made = (
             carried(carrier, world, f"{word} ".ljust(number + 1, "x"))
@@ -517,7 +522,7 @@ class _Search:
         )
         amount = dice.pick(amounts) + dice.below(3) - 1
         if self.slots[slot].most >= 10**5 and amount > 5_000 and not dice.chance(8):
-            amount = dice.below(64)
+            amount = dice.below(LARGE)
         return self.slots[slot].filled(data, amount)
 
 
