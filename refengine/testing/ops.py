@@ -269,10 +269,13 @@ class Block(Op):
 
 
 class GiveBack(Op):
-    """The hook gives this back in the place of what it should."""
+    """The hook gives this back in the place of what it should.
+
+    ``own_context`` is what it should, with a context of the hook's own making.
+    """
 
     op: Literal["give_back"]
-    shape: Literal["nothing", "context", "no_messages"]
+    shape: Literal["nothing", "context", "no_messages", "own_context"]
 
 
 AnyOp: TypeAlias = (

@@ -100,7 +100,13 @@ class Extension:
     def left(self, ctx: Context, right: R) -> R:
         """Return what a hook gives back: what it should, unless it was told else."""
         shape, self.shape = self.shape, ""
-        others = {"nothing": None, "context": ctx, "no_messages": (ctx, None)}
+        own = (Context(), *right[1:]) if isinstance(right, tuple) else Context()
+        others = {
+            "nothing": None,
+            "context": ctx,
+            "no_messages": (ctx, None),
+            "own_context": own,
+        }
         return cast("R", others[shape]) if shape else right
 
     def stop(self, spec: ops.Interrupts | ops.InterruptSpec) -> None:

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 class ReceivedEvent:
     """An event as the consumer got it, and what it read of its stream.
 
-    ``chunks`` is None for an event without a stream, and for one that broke off.
+    ``chunks`` is None for an event without a stream, and for one that ``broke``.
     """
 
     event: AgentEvent
     chunks: tuple[Chunk, ...] | None = None
+    broke: bool = False
 
 
 def unlike(
@@ -48,6 +49,8 @@ def _is_finished(mine: ReceivedEvent, its: AgentEvent) -> bool:
         return False
     if event.stream is None:
         return event.message == its.message and event.chunks == its.chunks
+    if mine.broke:  # half of a message is none
+        return its.message is None
     return mine.chunks is None or its.chunks == mine.chunks
 
 

@@ -53,7 +53,8 @@ class ToolWrapSpec(Spec):
     The first three act when the wrapper is made, the rest when it is called. With
     ``error`` it raises a ScriptedError of that text when it is called, before ``next``;
     its own ``catch_error`` does not catch that, and neither an ``interrupt`` or what
-    it asks; those that come out of ``next`` it does. ``<answer>`` in a text of it
+    it asks; those that come out of ``next`` it does, or with ``error_instead`` it
+    raises one of that text in their place. ``<answer>`` in a text of it
     stands for what it was answered. ``set_options`` joins the options of this call,
     with ``clear_options`` it stands in their place. With ``new_input`` it hands on an
     input of its own making in place of the one it got, with ``new_ctx`` such a context;
@@ -86,6 +87,7 @@ class ToolWrapSpec(Spec):
     call_next: PositiveInt = 1
     in_place: bool = False
     catch_error: str | None = None
+    error_instead: str | None = None
     prefix_result: str | None = None
     map_result: str | None = None
     set_result: str | None = None

@@ -409,7 +409,7 @@ class Session:
         if self._recorder.timed:
             seen["times"] = [self._asked, came, *times]
         read = tuple(chunks) if failure is None and most is None else None
-        received[-1] = ReceivedEvent(event, read)
+        received[-1] = ReceivedEvent(event, read, broke=failure is not None)
         self._add_whole(seen, chunks)
         seen["stream"] = [_shown(chunk, event.call_id) for chunk in chunks]
         if failure is None:

@@ -86,9 +86,11 @@ class Made(Generic[R]):
         try:
             result = await self._next(spec, ctx, value, inner, call_id)
         except (Exception, Interrupt) as error:  # what is caught is the scenario's
-            if spec.catch_error is None:
+            if spec.catch_error is not None:
+                return self._caught(spec, error, call_id)
+            if spec.error_instead is None or isinstance(error, Interrupt):
                 raise
-            return self._caught(spec, error, call_id)
+            raise scripted_error(spec.error_instead) from error
         return self.kind.edited(result, self._answered(spec, call_id, after=True))
 
     def _caught(self, spec: ToolWrapSpec, error: BaseException, call_id: str) -> R:

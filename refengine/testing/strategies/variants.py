@@ -181,6 +181,7 @@ TOOL_WRAP: Final = MappingProxyType(
         "new_ctx": True,
         "call_next": True,
         "in_place": True,
+        "error_instead": False,
         "catch_error": False,  # a stream may fail after the wrapper returned it
         "prefix_result": True,
         "map_result": False,  # each chunk is put into the template
