@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from refengine.testing.subject_worlds.word_edges import FAMILY, RUNS, word_edges
+from refengine.testing.subject_worlds.word_edges import (
+    FAMILY,
+    RUNS,
+    WHY,
+    ended,
+    word_edges,
+)
 from refengine.testing.subject_worlds.words import Pattern, Words, at_bounds, matching
 from tests.test_edge_worlds import told
 
@@ -351,6 +357,16 @@ def test_each_of_the_own_tools_is_called_where_a_word_stands_behind_spaces() -> 
 
     assert "<own look>" in made
     assert "<own refund>" in made
+
+
+def test_a_model_ends_otherwise_where_a_source_names_why() -> None:
+    def reasons(text: str, *, own_tools: bool = False) -> set[str]:
+        made = word_edges(Words(texts=(text,)), own_tools=own_tools)
+        said = [str(entry) for _, world in made for entry in world["model_script"]]
+        return {each for each in WHY if ended(each)["model_script"][0] in said}
+
+    assert reasons("length") == {"length"}
+    assert reasons("no reason") == reasons("length", own_tools=True) == set()
 
 
 def test_these_worlds_are_few_and_none_is_longer_than_a_graph_s() -> None:
