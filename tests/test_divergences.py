@@ -141,6 +141,14 @@ async def failing_otherwise(ctx, input, next):
     raise KeyError("no")
 
 
+def pausing(seconds):
+    async def paused(ctx, input, next):
+        await asyncio.sleep(seconds)
+        return await next(ctx, input)
+
+    return wrapping(paused)
+
+
 async def louder(ctx, input, next):
     result = await next(ctx, input)
     return ToolCallResult(result.result + "!")
@@ -312,6 +320,7 @@ CASES = [
     ("STATE_KEPT", KEPT, noting(len), noting(lambda _: 7)),
     ("TYPE", CALLS, doing(("a", {"n": 1})), doing(("a", {"n": True}))),
     ("CHUNKS", STREAMS, same, joined),
+    ("WAITS", CALLS, pausing(2), pausing(1)),
     ("INTERLEAVING", SLOW, wrapping(as_it_is), locked),
 ]
 SESSIONS = "agents that keep sessions: tests/test_session_codes.py"

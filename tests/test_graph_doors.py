@@ -413,7 +413,20 @@ def test_values_are_those_of_what_is_looked_through(source: str) -> None:
     assert all(each in option.values for each in ("admin", "owner"))
 
 
-def test_a_value_of_which_a_part_is_taken_is_longer_than_that_too() -> None:
-    (option,) = adk_words(['ok = state.get("code")[:2] == "de"']).options
+@pytest.mark.parametrize(
+    ("part", "longer"),
+    [("[:2]", "de-DE"), (".split('_')[0]", "de_DE"), (".partition('@')[0]", "de@DE")],
+)
+def test_a_value_of_which_a_part_is_taken_is_longer_than_that_too(
+    part: str, longer: str
+) -> None:
+    (option,) = adk_words([f'ok = state.get("code"){part} == "de"']).options
 
-    assert all(each in option.values for each in ("de", "de-DE"))
+    assert all(each in option.values for each in ("de", longer))
+
+
+def test_a_value_whose_default_is_a_text_is_no_number() -> None:
+    (text,) = adk_words(['ok = state.get("code", "en").lower() == "de"']).options
+    (other,) = adk_words(['ok = state.get("code") == "de"']).options
+
+    assert [1 in each.values for each in (text, other)] == [False, True]

@@ -278,6 +278,30 @@ def test_a_model_fails_in_both_ways_and_as_often_as_two_that_are_tried() -> None
     assert max(times for _, times in failing) > 2 * 6
 
 
+def test_what_was_made_of_a_failure_is_met_in_a_later_turn_of_its_thread() -> None:
+    went_on = [
+        bool(world.agent.tools)
+        for world in of_family("failures")
+        if len(world.runs) > 2 and all(run.continues for run in world.runs[1:])
+    ]
+
+    assert {True, False} <= {*went_on}
+
+
+def test_a_tool_of_adk_returns_a_text_too() -> None:
+    """``"said"`` in JSON is that text; hooks of ADK are handed it as it is."""
+    plain = [
+        world.scenario
+        for world in make_corpus(WORDS, 1, 0, GraphWords(adk=True)).worlds
+        if world.family == "plain results"
+    ]
+
+    results = [json.loads(each.agent.tools[0].result) for each in plain]
+    assert results
+    assert all(isinstance(each, str) for each in results)
+    assert all(len(each.runs) == 2 for each in plain)
+
+
 def test_the_same_call_comes_with_its_keys_in_another_order() -> None:
     for world in of_family("alike"):
         written = {call.arguments for call in calls(world)}

@@ -73,6 +73,13 @@ def test_a_loop_over_what_may_be_empty_has_a_way_past_it(line: str) -> None:
         ("if a and state.messages: return None", 4),
         ("if len(state.messages) == 1: return None", 2),
         ("if len(state.messages) > 0: return None", 0),
+        ("m = list(state.messages)\n    if m and a: return\n    m.pop(0)", 3),
+        ("m = [*state.messages]\n    if m and a:\n        m.pop(0)\n    del m[:1]", 3),
+        ("m = list(state.messages)\n    m.pop(0)\n    if m: return None", 2),
+        ("m = list(state.messages)\n    del m[0]\n    if m: return None", 2),
+        ("m = state.messages\n    if m: return None\n    m.pop(0)", 2),
+        ("m = list(state.messages)\n    n = m\n    n.pop()\n    if m: return None", 2),
+        ("m = list(state.messages)\n    while m: m.pop(0)", 2),
     ],
 )
 def test_a_condition_on_there_being_messages_goes_one_way(line: str, left: int) -> None:

@@ -73,11 +73,29 @@ def subject(world):
 
     return [AgentMiddleware(before_chat_model=watch)]
 """
+FORGETS: Final = """
+from refengine import AgentMiddleware
+
+MOST = 4_000
+
+def subject(world):
+    def forget(ctx, state):
+        kept = list(state.messages)
+        while len(kept) > 2 and sum(len(each.content) for each in kept) > MOST:
+            del kept[1]
+            while len(kept) > 2 and kept[1].role == "tool":
+                del kept[1]
+        state.messages = kept
+
+    return [AgentMiddleware(before_chat_model=forget)]
+"""
 
 
 @pytest.mark.parametrize(
     ("old", "was", "becomes"),
     [
+        (FORGETS, '"tool"', '"none"'),
+        (FORGETS, "    while len(kept) > 2 and kept", "    if len(kept) > 2 and kept"),
         (LONG, "length > 90_000", "length >= 90_000"),
         (LONG, "90_000", "91_000"),
         (LONG, "len(each.content)", "len(each.content.split())"),

@@ -16,6 +16,8 @@ from compat.migration.refs import SubjectRef, parse_ref
 from compat.migration.remote.worlds import eased, fitted, playable, ways_of
 from compat.migration.subject_runner import CheckOptions
 from compat.verdicts.migration import Migration
+from refengine.messages import Message
+from refengine.testing.notation import write_message
 from refengine.testing.scenario_files import read_scenario
 from tests.go_support import HI, Mistakes, corpus, mistaken
 from tests.neighbours import names_of_ours, worlds_of_neighbours
@@ -471,6 +473,38 @@ AFRESH = (
     "[...(step.stepNumber ? step.initialMessages : step.messages.slice(-1)),"
     " ...step.responseMessages]"
 )
+
+
+CUT_OFF = """
+import { world } from "refengine/world";
+
+export const subject = () => ({
+  async wrapGenerate({ doGenerate }: any) {
+    const result = await doGenerate();
+    if (result.finishReason === "length") await world.effect("cut off");
+    return result;
+  },
+});
+"""
+
+
+@needs_node
+def test_why_a_model_ended_is_an_object_since_6(tmp_path: Path) -> None:
+    said = write_message(Message("assistant", "a", extra={"finish_reason": "length"}))
+    right, wrong = judged(
+        tmp_path,
+        {
+            "old.ts": CUT_OFF,
+            "right.ts": CUT_OFF.replace("finishReason", "finishReason.unified"),
+            "wrong.ts": CUT_OFF,
+        },
+        corpus({"agent": {}, "model_script": [said], "runs": [{"input": ["user:a"]}]}),
+        {"old.ts": "ai-sdk@5", "new.ts": "ai-sdk@6"},
+    )
+
+    assert right.sufficient
+    assert wrong.divergence is not None
+    assert wrong.divergence.code == "EFFECT_LOST"
 
 
 @needs_node

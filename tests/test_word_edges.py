@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from refengine.testing.subject_worlds.word_edges import FAMILY, RUNS, word_edges
+from refengine.testing.subject_worlds.word_edges import (
+    FAMILY,
+    RUNS,
+    WHY,
+    ended,
+    word_edges,
+)
 from refengine.testing.subject_worlds.words import Pattern, Words, at_bounds, matching
 from tests.test_edge_worlds import told
 
@@ -83,11 +89,15 @@ MANY = ", ".join(f"text == 'note {at}'" for at in range(24))
                 " if isinstance(p := parsed(text), dict) else 0"
             ),
         ),
+        (
+            "[x for x in ('for staff only', 'do not pass on') if x in text]",
+            "[x for x in ('for staff only', 'do not pass on') if x in text][:1]",
+        ),
     ],
     ids=[
         *("bytes", "utf-16", "trimmed", "folded", "bound", "cut"),
         *("trimmed-of-many", "thousands", "first-alone", "fenced", "falsy-value"),
-        *("within-lists", "out-of-a-path", "number-in-quotes"),
+        *("within-lists", "out-of-a-path", "number-in-quotes", "all-of-some"),
     ],
 )
 def test_a_word_that_is_read_otherwise_is_told_by_a_world_of_its_own(
@@ -349,6 +359,16 @@ def test_each_of_the_own_tools_is_called_where_a_word_stands_behind_spaces() -> 
     assert "<own refund>" in made
 
 
+def test_a_model_ends_otherwise_where_a_source_names_why() -> None:
+    def reasons(text: str, *, own_tools: bool = False) -> set[str]:
+        made = word_edges(Words(texts=(text,)), own_tools=own_tools)
+        said = [str(entry) for _, world in made for entry in world["model_script"]]
+        return {each for each in WHY if ended(each)["model_script"][0] in said}
+
+    assert reasons("length") == {"length"}
+    assert reasons("no reason") == reasons("length", own_tools=True) == set()
+
+
 def test_these_worlds_are_few_and_none_is_longer_than_a_graph_s() -> None:
     words = Words(
         texts=("/srv", "a/b", *(f"text {at}" for at in range(99))),
@@ -361,7 +381,7 @@ def test_these_worlds_are_few_and_none_is_longer_than_a_graph_s() -> None:
     )
     made = [world for _, world in word_edges(words, own_tools=True)]
 
-    assert len(made) <= 26
+    assert len(made) <= 27
     assert max(len(world["runs"]) for world in made) == RUNS
 
 

@@ -70,6 +70,7 @@ _OTHERS: Final[Mapping[str, str]] = MappingProxyType(
         "handed_over": "HAND_OVER_CHANGED",
         "nodes": "NODES",
         "wrapping": "ERROR_WRAPPED",
+        "waits": "WAITS",
     }
 )
 

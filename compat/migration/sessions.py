@@ -44,6 +44,9 @@ SAMPLE_OF_PROGRAMS: Final = 3
 SLICE: Final = 24
 """So many worlds are played at a time where there may soon have been enough."""
 UNSTEADY: Final = frozenset(("interleaving",))
+WAITS: Final = "waits"
+"""The channel in which any side may differ from itself: a pause before what failed is
+tried again has a random part, by default in frameworks, and in good code."""
 
 
 Enough: TypeAlias = Callable[[Sequence[BothPlayed]], bool]
@@ -95,7 +98,8 @@ class SideSessions:
         A graph may wait for a random time before it tries again, as its frameworks do
         by default, so the order of its concurrent calls may be another one each time.
         """
-        return [each for each in CHANNELS if each not in UNSTEADY or not self.of_graphs]
+        loose = {*UNSTEADY, WAITS} if self.of_graphs else {WAITS}
+        return [each for each in CHANNELS if each not in loose]
 
     @property
     def slow(self) -> bool:

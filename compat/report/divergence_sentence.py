@@ -111,6 +111,9 @@ SHAPES: Final[Mapping[str, Wording]] = MappingProxyType(
             "NEW does not keep {old}{of_key}",
             "NEW keeps {new}{of_key}, which OLD does not",
         ),
+        "WAITS": Wording(
+            "NEW lets {new} seconds go by in a run in which OLD lets {old} go by"
+        ),
         "STATE_KEPT": Wording(
             "NEW keeps {new} of a run on its way, and OLD {old}",
             "NEW does not keep {old} of a run on its way",

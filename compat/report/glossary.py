@@ -62,8 +62,8 @@ WORDS: Final[Mapping[str, str]] = MappingProxyType(
         " equal",
         "same-effects": "the state and everything that leaves the agent are equal:"
         " requests, calls of tools, events, errors",
-        "same-up-to-volatile": "effects, what neighbours see and where streams are cut"
-        " are equal, but for what is declared volatile",
+        "same-up-to-volatile": "effects, what neighbours see, where streams are cut and"
+        " how long runs wait are equal, but for what is declared volatile",
         "identical": "all is equal, and nothing was masked",
     }
 )

@@ -42,6 +42,7 @@ _ADDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             "chunks",
             "interleaving",
             "wrapping",
+            "waits",
             "checkpoints",
             "handed_over",
         ),

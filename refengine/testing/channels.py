@@ -21,7 +21,7 @@ from refengine.messages import Json
 from refengine.testing.echoes import echoes
 from refengine.testing.hand_over import HANDED_OVER
 from refengine.testing.notation import parse_message
-from refengine.testing.recorder import KEPT, RECORDED
+from refengine.testing.recorder import KEPT, RECORDED, TOOK
 from refengine.testing.trace import Trace, in_call_order
 
 Item: TypeAlias = "Mapping[str, Any]"  # an observation as JSON values
@@ -388,6 +388,16 @@ def _effects(seen: Seen) -> Iterator[ChannelEntry]:
             yield _entry(each, call_id=call_id, after=after, **fields)
 
 
+def _waits(seen: Seen) -> Iterator[ChannelEntry]:
+    """Yield how long each run took that came to its end (u).
+
+    One that fails leaves calls behind of which it is luck whether they had begun.
+    """
+    for each in seen.of("run_end"):
+        if each["data"]["status"] not in {"error", "cancelled"}:
+            yield _entry(each, seconds=each["data"].get(TOOK, 0))
+
+
 def _nodes(seen: Seen) -> Iterator[ChannelEntry]:
     """Yield through which nodes a run of a graph went, where both sides have the same.
 
@@ -424,6 +434,7 @@ CHANNELS: Final[Mapping[str, Channel]] = MappingProxyType(
         "chunks": _chunks,
         "interleaving": _interleaving,
         "wrapping": _wrapping,
+        "waits": _waits,
         "checkpoints": _checkpoints,
         "handed_over": _handed_over,
     }

@@ -6,16 +6,19 @@
 
 A branch that would need the contrary has no probe (verdicts, Headline). Only the
 module's own text is looked at: where it binds a name to anything else, or takes
-messages away, nothing is certain.
+messages away, nothing is certain; where it takes them from a copy of its own, the copy
+is not from there on.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import chain
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeGuard
 
 from refengine.testing.filled import SAME_LENGTH, TAKES
 
@@ -36,6 +39,7 @@ EMPTY: Final[Mapping[type[ast.cmpop], bool]] = MappingProxyType(
 SAME: Final[Mapping[type[ast.cmpop], bool]] = MappingProxyType(
     {ast.Eq: True, ast.NotEq: False}
 )
+LOOPS: Final = (ast.For, ast.AsyncFor, ast.While)
 HANDED: Final = ast.Attribute(ast.Name("hook", ast.Load()), "messages", ast.Load())
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
@@ -62,7 +66,13 @@ class Handed:
         self._messages: frozenset[str] = _only_so(
             bound, lambda x, names: bool(x.value and _is_messages(x.value, names))
         )
-        self._known: bool = not any(map(_takes_away, nodes))
+        copies = {each for each in self._messages if _is_a_copy(each, bound)}
+        taken = [*chain.from_iterable(map(_taken_from, nodes))]
+        own = [each for each in taken if _is_one(each, copies)]
+        self._taken: Mapping[str, int] = _from_which_line(own, nodes)
+        shared = (each for each in taken if not _is_one(each, copies))
+        kept = self._messages | MESSAGES
+        self._known: bool = not any(kept.intersection(_named(of)) for of in shared)
         self._known &= not any(map(_reads_what_it_put, nodes))
         hooks = [*_hooks_after(nodes)]
         self._answers: frozenset[str] = frozenset()
@@ -80,7 +90,13 @@ class Handed:
 
     def is_messages(self, value: ast.expr) -> bool:
         """Tell whether a value is a list of messages that is never empty."""
-        return self._known and _is_messages(value, self._messages)
+        last = getattr(value, "end_lineno", None)
+        names = (
+            each
+            for each in self._messages
+            if each not in self._taken or (last and last < self._taken[each])
+        )
+        return self._known and _is_messages(value, frozenset(names))
 
     def certain(self, test: ast.expr) -> bool | None:
         """Return which way a condition always goes, None where it may go both."""
@@ -160,19 +176,59 @@ def _is_messages(value: ast.expr, names: frozenset[str]) -> bool:  # noqa: PLR09
             return False
 
 
-def _takes_away(node: ast.AST) -> bool:
-    """Tell whether a node takes messages away."""
+def _taken_from(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield what a node takes something away from, if it does."""
     match node:
         case ast.Call(ast.Attribute(of, method)) if method in TAKES:
-            return any(name in ast.unparse(of) for name in MESSAGES)
-        case ast.Subscript(of, ast.Slice()) if not isinstance(node.ctx, ast.Load):
-            return any(name in ast.unparse(of) for name in MESSAGES)
-        case ast.Attribute(_, name, ast.Del()) | ast.Subscript(
-            _, ast.Constant(name), ast.Del()
-        ):
-            return name in MESSAGES
+            yield of
+        case ast.Subscript(of, ast.Slice(), ast.Store()):
+            yield of
+        case ast.Subscript(of, ast.Constant(str()), ast.Del()):
+            yield node
+        case ast.Subscript(of, _, ast.Del()):
+            yield of
+        case ast.Attribute(_, _, ast.Del()):
+            yield node
         case _:
-            return False
+            pass
+
+
+def _is_one(of: ast.expr, names: AbstractSet[str]) -> TypeGuard[ast.Name]:
+    return isinstance(of, ast.Name) and of.id in names
+
+
+def _named(of: ast.expr) -> Iterator[str]:
+    """Yield the names, attributes and keys by which a value is reached."""
+    for each in ast.walk(of):
+        match each:
+            case ast.Name(name) | ast.Attribute(_, name) | ast.Constant(str(name)):
+                yield name
+            case _:
+                pass
+
+
+def _is_a_copy(name: str, bound: Sequence[Bound]) -> bool:
+    """Tell whether a name always stands for a list of its own, and no other for it."""
+    own = (ast.Call, ast.List)
+    return all(
+        isinstance(each.value, own)
+        if each.name == name
+        else not (isinstance(each.value, ast.Name) and each.value.id == name)
+        for each in bound
+    )
+
+
+def _from_which_line(
+    taken: Sequence[ast.Name], nodes: Sequence[ast.AST]
+) -> Mapping[str, int]:
+    """Return where names may be empty: from a line on, or the start of its loop."""
+    loops = [each for each in nodes if isinstance(each, LOOPS)]
+    first: dict[str, int] = {}
+    for each in taken:
+        name, line = each.id, each.lineno
+        around = (x.lineno for x in loops if x.lineno <= line <= (x.end_lineno or 0))
+        first[name] = min((line, first.get(name, line), *around))
+    return first
 
 
 def _reads_what_it_put(node: ast.AST) -> bool:

@@ -25,6 +25,8 @@ ENTRIES: Final[Mapping[str, ObservationKind]] = MappingProxyType(
     {"model_call": "model_request", "tool_run": "tool_start"}
 )
 """Entries of recorded rows that have another name here."""
+TOOK: Final = "took"
+"""The key of a run's end under which stands how long it took, in virtual seconds."""
 LONG: Final = 3600.0
 """So many seconds one waits to be cancelled; on a virtual clock they cost nothing."""
 
@@ -103,6 +105,9 @@ class Recorder:
         """Whether time passes within streams: then it is put down when chunks came."""
         self._clock: asyncio.AbstractEventLoop | None = None
         self._began = 0.0
+        self.elapsed: Callable[[], float] | None = None
+        """Tells the session's time, where it is put down how long runs took."""
+        self._run_began = 0.0
         self.watch: Callable[[ObservationKind], object] | None = None
         """Hears of each entry before it is put down, and may put down others."""
 
@@ -180,10 +185,21 @@ class Recorder:
         """Put down one observation of the current run."""
         if self.watch is not None:
             self.watch(kind)
+        if self.elapsed is not None:
+            data = self._timed(kind, data, self.elapsed())
         seq = len(self._all)
         self._all.append(Observation(kind, self.run, seq, data, call_id))
         if self._when is not None:
             self._look(kind, data, *self._when)
+
+    def _timed(
+        self, kind: ObservationKind, data: Mapping[str, object], now: float
+    ) -> Mapping[str, object]:
+        """Have the end of a run say how long it took, if it took any time."""
+        if kind == "run_start":
+            self._run_began = now
+        took = round(now - self._run_began, 3)
+        return {**data, TOOK: took} if kind == "run_end" and took else data
 
     def note_now(self, kind: ObservationKind, data: Mapping[str, object]) -> None:
         """Put down one observation with its time, in virtual seconds of the run."""

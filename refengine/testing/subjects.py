@@ -215,6 +215,7 @@ async def _play(
     def dress(world: World, config: ChatModelAgentConfig) -> ChatModelAgentConfig:
         world.wire = wire
         person.sees(world.recorder)
+        world.recorder.elapsed = world.now
         worn = _worn(subject(world), world, config, watch)
         person.takes(world)
         return worn

@@ -138,7 +138,7 @@ class WorldAdkTool(BaseTool):
 
     async def run_async(
         self, *, args: dict[str, Any], tool_context: ToolContext
-    ) -> dict[str, Json]:
+    ) -> dict[str, Json] | str:
         """Give the result of the script; raises what is scripted."""
         result = await self._runs.result(args, tool_context.function_call_id)
         if self._runs.is_direct:

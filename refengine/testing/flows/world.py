@@ -119,7 +119,8 @@ def _said(answer: Message) -> Json:
 class FlowToolRuns:
     """A tool that gives what its spec says and records each execution.
 
-    A result that is not a JSON object is told as ``{"result": ...}``, as most tools do.
+    One that is a text in JSON is that text, as of a function that returns one: hooks
+    see it so. Any other that is no JSON object is ``{"result": ...}``.
     """
 
     def __init__(self, spec: ToolSpec, world: World) -> None:
@@ -133,7 +134,7 @@ class FlowToolRuns:
 
     async def result(
         self, args: Mapping[str, Any], call_id: str | None
-    ) -> dict[str, Json]:
+    ) -> dict[str, Json] | str:
         """Run it once; raises what is scripted."""
         text = given_by_name(args)
         with calling(call_id):
@@ -145,4 +146,6 @@ class FlowToolRuns:
             found: object = json.loads(result)
         except ValueError:
             found = None
+        if isinstance(found, str):
+            return found
         return dict(found) if is_mapping(found) else {"result": result}

@@ -577,6 +577,7 @@ def play_graph(
         except WrongWayError as error:
             lost = str(error)
             world = World(spec, scenario, Recorder(), model_seconds=MODEL_SECONDS)
+            world.recorder.elapsed = world.now
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # as where it was called first
                 graph = subject(world)

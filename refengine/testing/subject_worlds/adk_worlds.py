@@ -14,7 +14,7 @@ from typing import Final
 
 from refengine.messages import ToolCall
 from refengine.testing.json_values import is_mapping
-from refengine.testing.notation import parse_message, show_message
+from refengine.testing.notation import encoded, parse_message, show_message
 from refengine.testing.scenario import Scenario
 from refengine.testing.subject_worlds.graph_inputs import EQUAL_IDS
 from refengine.testing.subject_worlds.graph_worlds import (
@@ -51,6 +51,8 @@ OTHER: Final = "other"
 AGENTS: Final = 6
 """Transfers go to so many agents by name."""
 LATEST: Final = 6
+PLAIN: Final = 2
+"""So many texts are given back by tools as they are."""
 GO: Final = "user:go"
 FAILURES: Final = "failures"
 FAILING: Final = frozenset(("error", "stream_error", "body"))
@@ -149,6 +151,17 @@ def _transferred_later(name: str, most: int) -> Data:
     return {"agent": {}, "model_script": script, "runs": runs}
 
 
+def _plain_result(name: str, text: str) -> Data:
+    """Return a thread in which a tool returns a text each time, and no object.
+
+    A hook after the tool is handed it as it is, whatever its annotations say.
+    """
+    turn = [answer("", [ToolCall("plain", name, "{}")]), "assistant:done"]
+    runs: list[Data] = [{"input": [GO]}, {"input": [GO], "continues": True}]
+    agent: Data = {"tools": [{"name": name, "result": encoded(json_text(text))}]}
+    return {"agent": agent, "model_script": turn * 2, "runs": runs}
+
+
 def _said(texts: Sequence[str]) -> list[str]:
     """Return what was said, without systems, tools and calls; the user is the last."""
     found: list[str] = []
@@ -186,6 +199,8 @@ def adk_inputs(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
     tool = next(
         (n for n in words.names if n not in {*names[:AGENTS], *FRAMEWORK}), OTHER
     )
+    for result in words.some_texts[:PLAIN]:
+        yield "plain results", _plain_result(tool, result)
     for most in _later(words):
         for name in more.agents[:AGENTS]:
             yield "transfers", _transferred_later(name, most)

@@ -220,6 +220,7 @@ def _failing(words: Words, more: GraphWords) -> Iterator[tuple[str, Data]]:
     for error in ("boom", *more.errors):
         for times in often:
             yield from _failures(words, [error] * times)
+        yield from _failing_on(words, error, often[-1])
     # Two that are tried as often fail one after the other: a model, and its stand-in.
     for times in (2 * numbers[-1], 2 * numbers[-1] + 2):
         for error in (*more.errors[:2], "boom"):
@@ -247,6 +248,29 @@ def _failures(words: Words, errors: Sequence[str]) -> Iterator[tuple[str, Data]]
     call = answer("", [kit.call(name, "{}")])
     tool: Data = {"name": name, "result": "<args>", "body": body}
     yield "failures", _asking([call, "assistant:done"], {"tools": [tool]})
+
+
+def _failing_on(words: Words, error: str, times: int) -> Iterator[tuple[str, Data]]:
+    """Yield a thread with a failure in each of its turns, and one turn more.
+
+    What was made of a failure stands in the requests after it, and may be counted.
+    """
+    go = {"input": ["user:go"]}
+    runs = [go, *[{**go, "continues": True}] * times]
+    fails = [{"error": error}] * times
+    yield (
+        "failures",
+        {"agent": {}, "model_script": [*fails, "assistant:done"], "runs": runs},
+    )
+    kit = Kit(words, f"failing on/{times}")
+    name = kit.words.some_names[0]
+    body = [
+        {"op": "error", "text": error, "on_call": nth} for nth in range(1, times + 1)
+    ]
+    tool: Data = {"name": name, "result": "<args>", "body": body}
+    turn = [answer("", [kit.call(name, "{}")]) for _ in runs]
+    script = [text for each in turn for text in (each, "assistant:done")]
+    yield "failures", {"agent": {"tools": [tool]}, "model_script": script, "runs": runs}
 
 
 def _asking(script: Sequence[object], agent: Data) -> Data:

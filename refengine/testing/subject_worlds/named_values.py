@@ -92,7 +92,9 @@ BY_TYPE: Final[Mapping[str, tuple[Value, ...]]] = MappingProxyType(
 SETS: Final = frozenset(("frozenset", "set", "tuple"))
 """What makes a collection of what another one holds."""
 CUTS: Final = "[:]"
-"""How a part of a text is taken."""
+"""How a part of a text is taken, with what stands behind it where that is told."""
+PARTING: Final = frozenset(("split", "rsplit", "partition", "rpartition"))
+"""Methods that take a text apart where it has the one that they are given."""
 CONTAINERS: Final = frozenset(("list", "dict", "Sequence", "Mapping"))
 STRIPS: Final = frozenset(("strip", "lstrip", "rstrip"))
 """Methods after which spaces around a text count for nothing."""
@@ -278,6 +280,9 @@ def methods_in(nodes: Iterable[ast.AST]) -> set[str]:
     for each in nodes:
         if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute):
             found.add(each.func.attr)
+            at = constant_of(next(iter(each.args), None))
+            if each.func.attr in PARTING and isinstance(at, str):
+                found.add(f"{CUTS}{at}")
         elif isinstance(each, ast.Slice) and constant_of(each.upper) is not None:
             found.add(CUTS)
     return found
@@ -293,7 +298,8 @@ def other_forms(texts: Iterable[str], methods: AbstractSet[str]) -> list[str]:
     some = [each for each in texts if each.strip()]
     cases = [each.swapcase() for each in some] if methods & FOLDS else []
     spaced = [f" {each} " for each in some] if methods & STRIPS else []
-    longer = [f"{each}-{each.upper()}" for each in some] if CUTS in methods else []
+    behind = sorted(m.removeprefix(CUTS) or "-" for m in methods if m.startswith(CUTS))
+    longer = [f"{each}{at}{each.upper()}" for at in behind for each in some]
     return [each for each in (*cases, *spaced, *longer) if each not in some]
 
 
@@ -649,7 +655,8 @@ class _StateKeys:
         if kind in BY_TYPE:
             return BY_TYPE[kind]
         texts = [*self.texts][:MOST] or ["a"]
-        return (*texts, *other_forms(texts, self.methods), "", 1)
+        others = () if kind == "str" else (1,)
+        return (*texts, *other_forms(texts, self.methods), "", *others)
 
     def _said(self, node: ast.AST) -> None:
         """Take values that others are compared with, or looked up by in a table."""
@@ -678,9 +685,9 @@ class _StateKeys:
         self.kinds.setdefault(key, "")
         for default in found.defaults:
             kind = _kind_of(default)
-            if kind in BY_TYPE:
+            if kind in {*BY_TYPE, "str"}:
                 self.kinds[key] = kind
-            else:
+            if kind not in BY_TYPE:
                 self._value(default)
 
     def _asked_for(self, value: ast.expr) -> str | None:

@@ -113,6 +113,23 @@ def _history_calls(world: Data, amount: float) -> Data | None:
     return _before(world, [*said, "assistant:h1"])
 
 
+def _history_answer(world: Data, amount: float) -> Data | None:
+    """Put an exchange into the history whose answer says a lot beside its calls.
+
+    Three words for each that is asked for, so that the next amount above an edge is
+    above it without the message before, too: who forgets the oldest messages until the
+    others fit has then to forget results with their calls.
+    """
+    found = _first_call(world)
+    if found is None:
+        return None
+    ids = [f"h{at}" for at in range(3)]
+    calls = [ToolCall(each, found[1].name, json_text({"q": each})) for each in ids]
+    said = ["user:h", answer(worded("h", 3 * int(amount)), calls)]
+    said += [f"tool({each}):r" for each in ids]
+    return _before(_short(world, 6 * amount), [*said, "assistant:h1"])
+
+
 def _before(world: Data, said: Sequence[str]) -> Data | None:
     if not world["runs"]:
         return None
@@ -389,6 +406,7 @@ SLOTS: Final = (
     Slot("calls of two", _calls_of_two, (1, 3), 40),
     Slot("user words", _said_by_user(worded, 2), (2, 9), LARGEST // 4),
     Slot("history text", _history_text, (16, 300), LARGEST),
+    Slot("history answer", _history_answer, (2, 100), LARGEST // 8),
     Slot("failing tool", _failing_tool, (1, 2), 12),
     Slot("failing model", _failing_model, (1, 2), 12),
     Slot("calls at once", _calls_at_once, (1, 3), 40),

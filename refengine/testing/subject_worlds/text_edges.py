@@ -65,6 +65,7 @@ def text_edges(words: Words) -> Sequence[tuple[Iterator[TextTurn], int]]:
     return (
         (bounds(words), WORLDS),
         (others(words), WORLDS),
+        (joined(words), 1),
         (letters(words), WORLDS),
         (trimmed(words), TRIMMED),
         (cut_matches(words), WORLDS),
@@ -94,6 +95,18 @@ def others(words: Words) -> Iterator[TextTurn]:
             if len({found[0] for found in pattern.compiled().finditer(text)}) > 1:
                 yield _same(text)
                 break
+
+
+def joined(words: Words) -> Iterator[TextTurn]:
+    """Yield texts in which texts of the source stand together, the last one first.
+
+    Who gathers all that it finds, and in which order, is told from who ends at one.
+    """
+    some = [text for text in words.texts if len(text) <= WORD][::-1]
+    groups = [some, *(some[at : at + 3] for at in range(0, len(some), 2))]
+    for each in groups:
+        if len(each) > 1:
+            yield _same(" ".join(each))
 
 
 def letters(words: Words) -> Iterator[TextTurn]:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Final
 
-from refengine.messages import ToolCall
-from refengine.testing.notation import encoded
+from refengine.messages import Message, ToolCall
+from refengine.testing.notation import encoded, write_message
 from refengine.testing.own_tools import own
 from refengine.testing.subject_worlds.kit import Data, answer, fit, json_text
 from refengine.testing.subject_worlds.text_edges import KEYS, TextTurn, text_edges
@@ -35,6 +35,8 @@ ERRORS: Final = 2
 """So many classes of errors, each by itself, fail in turn with successes."""
 FAILS: Final = (1, 3, 5, 6, 7)
 """Which calls of a tool fail so."""
+WHY: Final = frozenset(("length", "content-filter", "error", "other"))
+"""Why a model may have ended, in the words of the AI SDK."""
 CALLED: Final = 12
 """So many tools are called where somebody may have consented, and where not."""
 
@@ -52,6 +54,8 @@ def word_edges(words: Words, *, own_tools: bool) -> Iterator[tuple[str, Data]]:
         yield FAMILY, failed_in_turn(words, error, tools)
     for error in errors:
         yield FAMILY, broken_off(words, error)
+    for reason in () if own_tools else sorted(WHY.intersection(words.texts)):
+        yield FAMILY, ended(reason)
     for texts in consents(words):
         yield FAMILY, _consented(words, texts)
 
@@ -88,6 +92,13 @@ def broken_off(words: Words, error: str) -> Data:
         "model_script": [*calls, *[DONE] * RUNS],
         "runs": [{"input": [*GO]} for _ in range(RUNS)],
     }
+
+
+def ended(reason: str) -> Data:
+    """Return a world in which the model says why it ended: not as it does by itself."""
+    said = Message("assistant", "so far", extra={"finish_reason": reason})
+    runs = [{"input": [*GO]}, {"input": [*GO], "streaming": True}]
+    return {"agent": {}, "model_script": [write_message(said)] * 2, "runs": runs}
 
 
 def failed_once(words: Words) -> Data:

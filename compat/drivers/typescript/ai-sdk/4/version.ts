@@ -86,7 +86,8 @@ export function modelOf(answer: (asked: Asked) => Promise<Answered>, stream: (as
   };
 }
 
-export function answered({ content, tool_calls: calls = [] }: MessageTold, kept: Kept): Answered {
+export function answered({ content, tool_calls: calls = [], extra }: MessageTold, kept: Kept): Answered {
+  const why = extra?.["finish_reason"] ?? (calls.length ? "tool-calls" : "stop");
   return {
     text: content,
     toolCalls: calls.map((each) => ({
@@ -95,7 +96,7 @@ export function answered({ content, tool_calls: calls = [] }: MessageTold, kept:
       toolName: each.name,
       args: each.arguments,
     })),
-    finishReason: calls.length ? "tool-calls" : "stop",
+    finishReason: why as Answered["finishReason"],
     usage: { promptTokens: 0, completionTokens: 0 },
     rawCall: { rawPrompt: undefined, rawSettings: {} },
     ...(keeping(kept) as { providerMetadata?: never }),

@@ -79,13 +79,17 @@ export function modelOf(answer: (asked: Asked) => Promise<Answered>, stream: (as
   };
 }
 
-export function answered({ content, tool_calls: calls = [] }: MessageTold, kept: Kept): Answered {
+/** Why a model ended: what its answer says of that, or what there is in it. */
+type Why = "stop" | "tool-calls" | "length" | "content-filter" | "error" | "other";
+
+export function answered({ content, tool_calls: calls = [], extra }: MessageTold, kept: Kept): Answered {
+  const why = (extra?.["finish_reason"] ?? (calls.length ? "tool-calls" : "stop")) as Why;
   const { providerOptions } = keeping(kept) as { providerOptions?: never };
   const text = { type: "text" as const, text: content, ...(providerOptions ? { providerMetadata: providerOptions } : {}) };
   const asked = calls.map((each) => ({ ...callPart(each, each.arguments), input: each.arguments }));
   return {
     content: [...(content || providerOptions ? [text] : []), ...asked],
-    finishReason: reasonOf(calls.length ? "tool-calls" : "stop"),
+    finishReason: reasonOf(why),
     usage: USAGE,
     warnings: [],
   };
