@@ -1,6 +1,7 @@
 """Whose fault it is: a subject that takes its process apart is named."""
 
 import ast
+import asyncio
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from compat.migration.replies import SideFault
 from compat.migration.subject_process import SubjectProcess
 from compat.verdicts.exit_codes import INTERNAL, INTERRUPTED
 from refengine.testing import owned, read_scenario
+from refengine.testing.isolation.damage import Wholeness
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="processes are taken apart as Linux lets them"
@@ -164,6 +166,23 @@ def noise():
         except OSError:
             pass
 """
+
+
+def test_running_loop_that_a_subject_unset_is_told() -> None:
+    async def asks_for_it() -> str:
+        whole = Wholeness.now()
+        loop = asyncio.get_running_loop()
+        asyncio._set_running_loop(None)
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError as error:
+            return whole.damage(error)
+        finally:
+            asyncio._set_running_loop(loop)
+        return ""
+
+    told = "it unsets the event loop that it runs in"
+    assert asyncio.run(asks_for_it()) == told
 
 
 @pytest.mark.parametrize(("breaks", "kind", "says"), BREAKS.values(), ids=BREAKS)

@@ -67,6 +67,5 @@ def test_what_a_hook_makes_anew_is_still_in_its_run() -> None:
         ],
     )
 
-    notes = [each.data["data"] for each in trace.of("effect")]
-    assert all(each["runlocal_get"]["found"] for each in notes)
-    assert len(notes) == 2
+    notes: list[Any] = [each.data["data"] for each in trace.of("effect")]
+    assert [each["runlocal_get"]["found"] for each in notes] == [True, True]

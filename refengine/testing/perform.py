@@ -100,14 +100,7 @@ class Extension:
     def left(self, ctx: Context, right: R) -> R:
         """Return what a hook gives back: what it should, unless it was told else."""
         shape, self.shape = self.shape, ""
-        own = (Context(), *right[1:]) if isinstance(right, tuple) else Context()
-        others = {
-            "nothing": None,
-            "context": ctx,
-            "no_messages": (ctx, None),
-            "own_context": own,
-        }
-        return cast("R", others[shape]) if shape else right
+        return cast("R", _shaped(shape, ctx, right)) if shape else right
 
     def stop(self, spec: ops.Interrupts | ops.InterruptSpec) -> None:
         """Raise Interrupt the first ``times`` times that this object comes here."""
@@ -126,6 +119,19 @@ class Extension:
     ) -> None:
         """Put down an entry of this extension."""
         self.world.recorder.note({"at": at, "by": self.label, **entry}, call_id)
+
+
+def _shaped(shape: str, ctx: Context, right: object) -> object:
+    """Return what a hook gives back that was told of a shape."""
+    if shape == "nothing":
+        return None
+    if shape == "context":
+        return ctx
+    if shape == "no_messages":
+        return ctx, None
+    if isinstance(right, tuple):  # "own_context", with what belongs to it
+        return Context(), *cast("tuple[object, ...]", right)[1:]
+    return Context()
 
 
 def answered(payload: Json) -> tuple[Json, dict[str, object]]:

@@ -23,10 +23,17 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final, Self
 
 LIMITS: Final = ("AS", "CPU", "DATA", "FSIZE", "NOFILE", "NPROC", "STACK")
-STOPPED: Final = "Event loop stopped before Future completed."
+STOPPED: Final = MappingProxyType(
+    {
+        "Event loop stopped before Future completed.": "stops",
+        "no running event loop": "unsets",
+    }
+)
+"""What asyncio says of a loop, and what was done to it."""
 """How asyncio puts it, in a RuntimeError of no class of its own."""
 NEEDED: Final = (builtins, os, os.path, io, json, time, copy, asyncio)
 """Modules whose functions the harness calls wherever it runs."""
@@ -112,8 +119,8 @@ class Wholeness:
                 yield f"it sets the limit RLIMIT_{name} of its process to {limit}"
         if _has_too_many(error) and (more := _opened() - self.opened) > LEFT_OPEN:
             yield f"it leaves {more} descriptors open"
-        if str(error) == STOPPED:
-            yield "it stops the event loop that it runs in"
+        if str(error) in STOPPED:
+            yield f"it {STOPPED[str(error)]} the event loop that it runs in"
         if any(each.get_task_factory() for each in _loops(error)):
             yield "it sets a task factory for the event loop that it runs in"
 
