@@ -33,8 +33,7 @@ STOPPED: Final = MappingProxyType(
         "no running event loop": "unsets",
     }
 )
-"""What asyncio says of a loop, and what was done to it."""
-"""How asyncio puts it, in a RuntimeError of no class of its own."""
+"""How asyncio puts it, in a RuntimeError of no class of its own, and what was done."""
 NEEDED: Final = (builtins, os, os.path, io, json, time, copy, asyncio)
 """Modules whose functions the harness calls wherever it runs."""
 DESCRIPTORS: Final = "/dev/fd"
