@@ -159,7 +159,7 @@ NOT_GENERATED = {
     "output_key",  # what the caller keeps is not part of a world's shape
     *("reads", "instead", "spoils_options"),  # fixed worlds and what is grafted on them
     *("wraps_errors", "action", "as_json", "early"),  # what fixed worlds alone have
-    *("new_ctx", "shape", "give_back"),
+    *("new_ctx", "shape", "give_back", "error_instead"),
     "record_interrupts",
     *("interrupt", "ask", "info", "times", "state", "payload"),  # worlds run through;
     *("resume", "targets", "answers", "rebuild", "tool", "address", "data"),  # cuts
