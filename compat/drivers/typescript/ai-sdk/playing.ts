@@ -1,4 +1,5 @@
 /** What a version of the AI SDK is asked to play, and what it tells. */
+import type { MessageTold } from "../peer/frames.ts";
 import type { Own } from "./subject.ts";
 import type { Message, Middleware, Model } from "./version.ts";
 
@@ -42,6 +43,14 @@ export interface Played {
   finished: (step: Step) => void;
   /** Takes the chunks of an answer as its reader has them; there is none in one piece. */
   said?: ((chunk: Chunk) => void) | undefined;
+}
+
+/** Why a model ended, in the words of every version. */
+type Why = "stop" | "tool-calls" | "length" | "content-filter" | "error" | "other";
+
+/** Returns what an answer says of why its model ended, else what there is in it. */
+export function whyEnded({ tool_calls: calls = [], extra }: MessageTold): Why {
+  return (extra?.["finish_reason"] ?? (calls.length ? "tool-calls" : "stop")) as Why;
 }
 
 /** Returns the headers of a request but for the one by which the SDK tells its version, if there are any. */

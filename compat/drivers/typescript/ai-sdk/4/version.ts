@@ -17,7 +17,7 @@ import { asSchema } from "@ai-sdk/ui-utils";
 
 import type { CallTold, MessageTold, Piece } from "../peer/frames.ts";
 import type { InfoTold, Settings } from "../peer/harness.ts";
-import { type Chunk, type Execute, type Kept, type Played, sent } from "./playing.ts";
+import { type Chunk, type Execute, type Kept, type Played, sent, whyEnded } from "./playing.ts";
 import { bare } from "./schemas.ts";
 import { type Heard, readWhole } from "./streams.ts";
 
@@ -86,8 +86,8 @@ export function modelOf(answer: (asked: Asked) => Promise<Answered>, stream: (as
   };
 }
 
-export function answered({ content, tool_calls: calls = [], extra }: MessageTold, kept: Kept): Answered {
-  const why = extra?.["finish_reason"] ?? (calls.length ? "tool-calls" : "stop");
+export function answered(told: MessageTold, kept: Kept): Answered {
+  const { content, tool_calls: calls = [] } = told;
   return {
     text: content,
     toolCalls: calls.map((each) => ({
@@ -96,7 +96,7 @@ export function answered({ content, tool_calls: calls = [], extra }: MessageTold
       toolName: each.name,
       args: each.arguments,
     })),
-    finishReason: why as Answered["finishReason"],
+    finishReason: whyEnded(told),
     usage: { promptTokens: 0, completionTokens: 0 },
     rawCall: { rawPrompt: undefined, rawSettings: {} },
     ...(keeping(kept) as { providerMetadata?: never }),

@@ -17,7 +17,7 @@ import {
 import type { CallTold, MessageTold, Piece } from "../peer/frames.ts";
 import type { InfoTold, Settings } from "../peer/harness.ts";
 import { SPECIFICATION, STEP_END, USAGE, play, reasonOf, settingsOfRun } from "./major.ts";
-import { type Chunk, type Execute, type Kept, type Played, sent } from "./playing.ts";
+import { type Chunk, type Execute, type Kept, type Played, sent, whyEnded } from "./playing.ts";
 import { bare } from "./schemas.ts";
 import { type Heard, readWhole } from "./streams.ts";
 
@@ -79,17 +79,14 @@ export function modelOf(answer: (asked: Asked) => Promise<Answered>, stream: (as
   };
 }
 
-/** Why a model ended: what its answer says of that, or what there is in it. */
-type Why = "stop" | "tool-calls" | "length" | "content-filter" | "error" | "other";
-
-export function answered({ content, tool_calls: calls = [], extra }: MessageTold, kept: Kept): Answered {
-  const why = (extra?.["finish_reason"] ?? (calls.length ? "tool-calls" : "stop")) as Why;
+export function answered(told: MessageTold, kept: Kept): Answered {
+  const { content, tool_calls: calls = [] } = told;
   const { providerOptions } = keeping(kept) as { providerOptions?: never };
   const text = { type: "text" as const, text: content, ...(providerOptions ? { providerMetadata: providerOptions } : {}) };
   const asked = calls.map((each) => ({ ...callPart(each, each.arguments), input: each.arguments }));
   return {
     content: [...(content || providerOptions ? [text] : []), ...asked],
-    finishReason: reasonOf(why),
+    finishReason: reasonOf(whyEnded(told)),
     usage: USAGE,
     warnings: [],
   };
