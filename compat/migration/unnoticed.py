@@ -32,7 +32,7 @@ from compat.migration.sharpness import SharpnessMeter, SharpnessTerms
 from compat.migration.subject_runner import CheckOptions, SubjectRunner
 from compat.migration.words import Vocabulary
 from compat.verdicts.migration import SIDES, Migration, Searched
-from compat.verdicts.relations import RELATIONS, channels_of
+from compat.verdicts.relations import channels_of
 from compat.verdicts.sharpness import EquivalentMark, Sharpness
 from refengine.testing.scenario import Scenario
 
@@ -281,6 +281,7 @@ def _terms(terms: Terms, how: CheckOptions, verdict: Migration) -> SharpnessTerm
     if verdict.of_graphs:
         channels = tuple(each for each in channels if each not in UNSTEADY)
     # Where sides agree about how long runs take, no pause of theirs is random.
-    if verdict.holds in RELATIONS[-2:] and WAITS not in channels:
+    agreed = () if verdict.holds is None else channels_of(verdict.holds)
+    if WAITS in agreed and WAITS not in channels:
         channels = (*channels, WAITS)
     return SharpnessTerms(channels, masks, terms.marks, how.min_sharpness)

@@ -27,6 +27,7 @@ ENTRIES: Final[Mapping[str, ObservationKind]] = MappingProxyType(
 """Entries of recorded rows that have another name here."""
 TOOK: Final = "took"
 """The key of a run's end under which stands how long it took, in virtual seconds."""
+ENDS_OF_RUNS: Final = ("run_start", "run_end")
 LONG: Final = 3600.0
 """So many seconds one waits to be cancelled; on a virtual clock they cost nothing."""
 
@@ -185,7 +186,7 @@ class Recorder:
         """Put down one observation of the current run."""
         if self.watch is not None:
             self.watch(kind)
-        if self.elapsed is not None:
+        if self.elapsed is not None and kind in ENDS_OF_RUNS:
             data = self._timed(kind, data, self.elapsed())
         seq = len(self._all)
         self._all.append(Observation(kind, self.run, seq, data, call_id))
@@ -198,8 +199,9 @@ class Recorder:
         """Have the end of a run say how long it took, if it took any time."""
         if kind == "run_start":
             self._run_began = now
+            return data
         took = round(now - self._run_began, 3)
-        return {**data, TOOK: took} if kind == "run_end" and took else data
+        return {**data, TOOK: took} if took else data
 
     def note_now(self, kind: ObservationKind, data: Mapping[str, object]) -> None:
         """Put down one observation with its time, in virtual seconds of the run."""
