@@ -685,7 +685,7 @@ class _StateKeys:
         self.kinds.setdefault(key, "")
         for default in found.defaults:
             kind = _kind_of(default)
-            if kind in {*BY_TYPE, "str"}:
+            if kind in BY_TYPE or kind == "str":
                 self.kinds[key] = kind
             if kind not in BY_TYPE:
                 self._value(default)
