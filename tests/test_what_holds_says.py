@@ -290,6 +290,26 @@ def test_small_changes_of_old_are_played_against_old(tmp_path: Path) -> None:
     assert headline(verdict).startswith("HOLDS WEAKLY  identical: OLD old.py:")
 
 
+PAUSES = """
+import asyncio
+from refengine import with_before_model_rewrite_history
+
+def subject(world):
+    async def before(ctx, messages):
+        await asyncio.sleep(3)
+        return ctx, messages
+    return [with_before_model_rewrite_history(before)]
+"""
+
+
+def test_small_changes_of_a_pause_are_noticed(tmp_path: Path) -> None:
+    found = judged(tmp_path, {"old.py": PAUSES, "new.py": PAUSES}).sharpness_old
+
+    assert found is not None
+    assert found.tried
+    assert found.unnoticed == ()
+
+
 def test_a_branch_that_is_marked_is_out_of_reach(tmp_path: Path) -> None:
     line = "if len(messages) > LIMIT:"
     guarded = OLD.replace(line, "if LIMIT and len(messages) > LIMIT:")
